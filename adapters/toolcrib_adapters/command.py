@@ -1,0 +1,20 @@
+"""The entry of the `toolcrib` command. Imports nothing heavy: with the base install only, it says what is missing."""
+
+from __future__ import annotations
+
+import sys
+
+from toolcrib_adapters.extras import load
+from toolcrib_protocol.errors import ToolError
+
+_USAGE = 2
+
+
+def main() -> None:
+    """Run the command line, or say which extra brings it."""
+    try:
+        command_line = load("cli")
+    except ToolError as error:
+        sys.stderr.write(f"toolcrib: {error.message}\n")
+        raise SystemExit(_USAGE) from None
+    command_line()

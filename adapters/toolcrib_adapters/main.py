@@ -1,0 +1,133 @@
+"""The composition root: settings in, a running crib out. The only place that knows which technology fills which port.
+
+Heavy parts (the MCP client, the web server, the index) are loaded by name when they are needed, so that a command that
+only reads the catalogue starts at once.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+import anyio
+
+from toolcrib_adapters.clock import SystemClock
+from toolcrib_adapters.extras import load
+from toolcrib_adapters.sources.supervisor import Supervisor
+from toolcrib_registry.calls import Calls
+from toolcrib_registry.catalogue import Catalogue
+from toolcrib_registry.records import SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from pathlib import Path
+
+    from toolcrib_adapters.settings import CribSettings
+    from toolcrib_adapters.sources.source import Source
+    from toolcrib_adapters.sources.supervisor import OpenSource
+    from toolcrib_registry.ports import CatalogueStore, Clock, SourceStates
+    from toolcrib_registry.records import SourceRecord
+    from toolcrib_registry.search import Search
+
+CONNECTING_AT_ONCE: Final = 8
+"""How many upstreams connect at the same time: enough to be quick, few enough for two cores and cold caches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crib:
+    """A running crib.
+
+    Attributes:
+        home: its folder.
+        catalogue: what it knows.
+        calls: the one path of a call.
+        search: finds tools.
+        supervisor: runs the sources.
+        states: the board of source states, of this and other processes.
+        clock: its time.
+    """
+
+    home: Path
+    catalogue: Catalogue
+    calls: Calls
+    search: Search
+    supervisor: Supervisor
+    states: SourceStates
+    clock: Clock
+
+
+@asynccontextmanager
+async def open_store(settings: CribSettings) -> AsyncIterator[CatalogueStore]:
+    """The store that the settings name, migrated, closed at the end.
+
+    Raises:
+        ToolError: `newer_store`, `store_busy`, `store_unavailable`.
+    """
+    store = await load("store.sql")(settings.database, settings.home)
+    try:
+        yield store
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.aclose()
+
+
+@asynccontextmanager
+async def open_crib(
+    settings: CribSettings,
+    *,
+    environment: Mapping[str, str] | None = None,
+    wants: Callable[[SourceRecord], bool] = lambda _: True,
+) -> AsyncIterator[Crib]:
+    """A running crib: sources connecting in the background, index following, all ended when the block ends.
+
+    Args:
+        settings: where it lives.
+        environment: what `${NAME}` in sources expands from (default: this process's).
+        wants: which sources to run.
+
+    Raises:
+        ToolError: the store cannot be used.
+    """
+    clock = SystemClock()
+    async with open_store(settings) as store:
+        search = await load("search.engine")(settings.home, settings.encoder)
+        crib_name = f"{os.getpid()}-{uuid4().hex[:8]}"
+        openers = _openers(settings.home, environment or os.environ, clock)
+        supervisor = Supervisor(openers, store, clock, crib=crib_name, wants=wants)
+        catalogue = await Catalogue.open(store, (search, supervisor))
+        calls = Calls(catalogue, supervisor)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(supervisor.run, catalogue)
+            tasks.start_soon(search.run, catalogue.snapshot)
+            tasks.start_soon(catalogue.follow)
+            yield Crib(settings.home, catalogue, calls, search, supervisor, store, clock)
+            tasks.cancel_scope.cancel()
+
+
+def _openers(
+    home: Path, environment: Mapping[str, str], clock: Clock
+) -> Mapping[SourceKind, OpenSource]:
+    gate = anyio.CapacityLimiter(CONNECTING_AT_ONCE)
+
+    def open_mcp(record: SourceRecord) -> Source:
+        source: Source = load("source.mcp")(
+            record, environment=environment, clock=clock, connect_gate=gate
+        )
+        return source
+
+    def open_python(record: SourceRecord) -> Source:
+        source: Source = load("source.python")(record, home=home, clock=clock)
+        return source
+
+    def open_snapshot(record: SourceRecord) -> Source:
+        source: Source = load("source.snapshot")(record, clock=clock)
+        return source
+
+    return {
+        SourceKind.MCP: open_mcp,
+        SourceKind.PYTHON: open_python,
+        SourceKind.SNAPSHOT: open_snapshot,
+    }

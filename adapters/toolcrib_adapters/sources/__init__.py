@@ -1,0 +1,1 @@
+"""Where tools come from: one file or package a kind of source."""

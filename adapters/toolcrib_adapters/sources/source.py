@@ -1,0 +1,39 @@
+"""What every kind of source looks like to the supervisor that runs it.
+
+One file or package a kind implements `Source`; `supervisor.py` opens, runs and ends them. A source knows nothing
+of the catalogue: it reports its state and what it lists to its host.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from toolcrib_registry.ports import Provider
+
+if TYPE_CHECKING:
+    from toolcrib_registry.listing import Listing
+    from toolcrib_registry.ports import SourceState
+
+
+class SourceHost(Protocol):
+    """Whom a source tells what happens to it."""
+
+    async def report(self, state: SourceState) -> None:
+        """The source is in this state now."""
+        ...
+
+    async def listed(self, listing: Listing) -> None:
+        """The source offers exactly this now; returns when the catalogue has it."""
+        ...
+
+
+class Source(Provider, Protocol):
+    """A source that runs in this process."""
+
+    async def run(self, host: SourceHost) -> None:
+        """Connect, list, serve calls, reconnect; returns only when cancelled.
+
+        Everything the source opened (connections, processes, tasks) is closed before this returns.
+        A fault of the source is reported to the host and never raised.
+        """
+        ...

@@ -1,0 +1,208 @@
+"""Runs the sources of the catalogue in this process: opens, watches, replaces and ends them.
+
+Each source lives in a task of its own; a source whose settings change is ended and opened anew, the others are not
+touched. What the sources report is pinned on the board that other processes read. Not a policy of calls: it
+hands out providers, `toolcrib_registry.calls` uses them.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.abc
+
+from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, ErrorKind, ToolError
+from toolcrib_registry.listing import accept_listing
+from toolcrib_registry.ports import SourceState, SourceStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from toolcrib_adapters.sources.source import Source
+    from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.changes import Change
+    from toolcrib_registry.listing import Listing
+    from toolcrib_registry.ports import Clock, Provider, SourceStates
+    from toolcrib_registry.records import SourceKind, SourceRecord
+    from toolcrib_registry.snapshot import Snapshot
+
+    OpenSource = Callable[[SourceRecord], Source]
+    """Makes the source of a record; opens nothing yet."""
+
+_log = logging.getLogger(__name__)
+
+# The board is read by people; twice a second is live enough and spares the database.
+_BOARD_SECONDS: Final = 0.5
+HEARTBEAT_SECONDS: Final = 10.0
+_LONGEST_STOP_SECONDS: Final = 15.0
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    """One source in its task."""
+
+    record: SourceRecord
+    source: Source
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    ended: anyio.Event = field(default_factory=anyio.Event)
+    settled: anyio.Event = field(default_factory=anyio.Event)
+    """Set at the first state that is not `connecting`, and never cleared."""
+
+
+class Supervisor:
+    """The running sources of one crib; also the `Providers` of its calls and a `Follower` of its catalogue."""
+
+    def __init__(
+        self,
+        openers: Mapping[SourceKind, OpenSource],
+        board: SourceStates,
+        clock: Clock,
+        *,
+        crib: str,
+        wants: Callable[[SourceRecord], bool] = lambda _: True,
+    ) -> None:
+        """A supervisor that runs nothing yet.
+
+        Args:
+            openers: one opener a kind of source.
+            board: where states are pinned.
+            clock: time.
+            crib: the name of this process on the board, unique among running ones.
+            wants: which sources to run; a one-shot command runs only the one it calls.
+        """
+        self._openers = openers
+        self._board = board
+        self._clock = clock
+        self._crib = crib
+        self._wants = wants
+        self._running: dict[str, _Running] = {}
+        self._states: dict[str, SourceState] = {}
+        self._sources_changed = anyio.Event()
+        self._states_changed = anyio.Event()
+
+    @property
+    def states(self) -> Mapping[str, SourceState]:
+        """What each source of this process is doing."""
+        return dict(self._states)
+
+    async def catalogue_changed(self, before: Snapshot, after: Snapshot) -> None:
+        """Note that sources came, went or changed; `run` acts on it."""
+        if before.sources != after.sources:
+            self._sources_changed.set()
+
+    def provider(self, source: str) -> Provider:
+        """The running source of that name.
+
+        Raises:
+            ToolError: `source_unavailable`.
+        """
+        running = self._running.get(source)
+        if running is None:
+            raise ToolError(
+                SOURCE_UNAVAILABLE,
+                f"the source {source!r} does not run in this crib; `toolcrib sources` shows its state",
+                ErrorKind.RETRYABLE,
+            )
+        return running.source
+
+    async def settled(self, source: str) -> SourceState | None:
+        """Wait until a source is ready or has failed once; None if it does not run here."""
+        running = self._running.get(source)
+        if running is None:
+            return None
+        await running.settled.wait()
+        return self._states.get(source)
+
+    async def run(
+        self, catalogue: Catalogue, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Run the sources until cancelled; everything they opened is closed before this returns."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._keep_board)
+                self._reconcile(catalogue, tasks)
+                task_status.started()
+                while True:
+                    await self._sources_changed.wait()
+                    self._sources_changed = anyio.Event()
+                    self._reconcile(catalogue, tasks)
+        finally:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(_BOARD_SECONDS * 4):
+                await self._board.withdraw(self._crib)
+
+    def _reconcile(self, catalogue: Catalogue, tasks: anyio.abc.TaskGroup) -> None:
+        wanted = {r.name: r for r in catalogue.snapshot.sources.values() if self._wants(r)}
+        replaced: dict[str, _Running] = {}
+        for name, running in list(self._running.items()):
+            if wanted.get(name) != running.record:
+                running.scope.cancel()
+                replaced[name] = self._running.pop(name)
+                self._states.pop(name, None)
+                self._states_changed.set()
+        for name, record in wanted.items():
+            if name not in self._running:
+                running = self._running[name] = _Running(record, self._openers[record.kind](record))
+                tasks.start_soon(self._own, catalogue, running, replaced.get(name))
+
+    async def _own(
+        self, catalogue: Catalogue, running: _Running, predecessor: _Running | None
+    ) -> None:
+        """The task of one source, from its predecessor's end to its own."""
+        try:
+            with running.scope:
+                if predecessor is not None:
+                    with anyio.move_on_after(_LONGEST_STOP_SECONDS):
+                        await predecessor.ended.wait()
+                await self._run_source(running, _Host(self, catalogue, running))
+        finally:
+            running.ended.set()
+
+    async def _run_source(self, running: _Running, host: _Host) -> None:
+        try:
+            await running.source.run(host)
+        except Exception as error:  # noqa: BLE001 - the owner task of a source: its faults end here
+            _log.exception("the source %r ended with a fault of toolcrib", running.record.name)
+            reason = f"a fault of toolcrib: {type(error).__name__}: {error}"
+            await host.report(SourceState(SourceStatus.FAILED, self._clock.now().isoformat(), reason))
+
+    def note(self, running: _Running, state: SourceState) -> None:
+        """A source is in this state now; what a replaced source still says is not heard."""
+        name = running.record.name
+        if self._running.get(name) is not running:
+            return
+        self._states[name] = state
+        self._states_changed.set()
+        if state.status is not SourceStatus.CONNECTING:
+            running.settled.set()
+
+    async def _keep_board(self) -> None:
+        while True:
+            await self._board.report(self._crib, dict(self._states))
+            with anyio.move_on_after(HEARTBEAT_SECONDS):
+                await self._states_changed.wait()
+            self._states_changed = anyio.Event()
+            await self._clock.sleep(_BOARD_SECONDS)
+
+    def accepting(self, listing: Listing) -> Callable[[Snapshot], list[Change]]:
+        """The change that makes the catalogue agree with a listing."""
+        now = self._clock.now().isoformat()
+        return lambda snapshot: accept_listing(snapshot, listing, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """What a source sees of its supervisor."""
+
+    supervisor: Supervisor
+    catalogue: Catalogue
+    running: _Running
+
+    async def report(self, state: SourceState) -> None:
+        self.supervisor.note(self.running, state)
+
+    async def listed(self, listing: Listing) -> None:
+        mine = replace(listing, source=self.running.record.name)
+        await self.catalogue.change(self.supervisor.accepting(mine))

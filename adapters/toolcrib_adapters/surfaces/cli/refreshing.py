@@ -1,0 +1,81 @@
+"""Connects sources once and waits until their lists are in the catalogue and in the index.
+
+What `import` and `add` do after registering, so that `search` finds the tools at once. Ends what it started.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from toolcrib_adapters.main import open_crib
+from toolcrib_registry.ports import SourceState, SourceStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from toolcrib_adapters.main import Crib
+    from toolcrib_adapters.surfaces.cli.session import Session
+    from toolcrib_protocol.json_value import JsonObject
+
+
+async def connect_once(
+    session: Session, names: Collection[str], timeout_seconds: float
+) -> list[JsonObject]:
+    """One row a source: name, status, tools, quarantined, reason."""
+    async with open_crib(session.settings, wants=lambda record: record.name in names) as crib:
+        with Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), transient=True,
+            disable=session.output.as_json,
+        ) as progress:
+            states = await _settle(crib, names, timeout_seconds, progress)
+            await _index(crib, progress)
+        return [_row(crib, name, states.get(name)) for name in sorted(names)]
+
+
+async def _settle(
+    crib: Crib, names: Collection[str], timeout_seconds: float, progress: Progress
+) -> dict[str, SourceState]:
+    bar = progress.add_task("connecting", total=len(names))
+    states: dict[str, SourceState] = {}
+
+    async def one(name: str) -> None:
+        state = await crib.supervisor.settled(name)
+        if state is not None:
+            states[name] = state
+        progress.advance(bar)
+
+    with anyio.move_on_after(timeout_seconds):
+        async with anyio.create_task_group() as tasks:
+            for name in names:
+                tasks.start_soon(one, name)
+    return states
+
+
+async def _index(crib: Crib, progress: Progress) -> None:
+    bar = progress.add_task("indexing", total=None)
+    async for done, total in crib.search.building():
+        progress.update(bar, completed=done, total=total)
+
+
+def _row(crib: Crib, name: str, state: SourceState | None) -> JsonObject:
+    snapshot = crib.catalogue.snapshot
+    tools = sum(record.source == name for record in snapshot.live_tools())
+    return {
+        "source": name,
+        "status": state.status.value if state else SourceStatus.CONNECTING.value,
+        "tools": tools,
+        "quarantined": len(snapshot.quarantined.get(name, ())),
+        "reason": state.reason if state else "no answer in time; `toolcrib serve` keeps trying",
+    }
+
+
+def print_rows(session: Session, rows: list[JsonObject]) -> None:
+    """Show what became of each source."""
+    session.output.table(
+        ["source", "status", "tools", "quarantined", "reason"],
+        [[str(row[key]) for key in ("source", "status", "tools", "quarantined", "reason")] for row in rows],
+        empty="no sources",
+    )

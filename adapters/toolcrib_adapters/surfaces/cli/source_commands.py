@@ -1,0 +1,97 @@
+"""`toolcrib sources | remove`: what is registered, what it is doing, and taking one out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toolcrib_adapters.clock import SystemClock
+from toolcrib_adapters.main import open_store
+from toolcrib_adapters.surfaces.cli.output import short
+from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
+from toolcrib_registry.catalogue import Catalogue
+from toolcrib_registry.listing import remove_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.ports import SourceState
+    from toolcrib_registry.records import SourceRecord
+    from toolcrib_registry.snapshot import Snapshot
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("sources")(sources)
+    app.command("remove")(remove)
+
+
+def sources(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """List the sources; their state is what a running crib reports."""
+    session = Session.start(home, as_json=as_json)
+
+    async def work() -> None:
+        async with open_store(session.settings) as store:
+            snapshot, states = await store.snapshot(), await store.reported()
+        rows = [_row(snapshot, record, states) for _, record in sorted(snapshot.sources.items())]
+        if as_json:
+            session.output.document({"sources": [*rows]})
+            return
+        keys = ("name", "kind", "state", "tools", "quarantined", "where", "reason")
+        session.output.table(
+            keys,
+            [[short(str(row[key]), 60) for key in keys] for row in rows],
+            empty="no sources; `toolcrib import PATH` or `toolcrib add NAME ...` registers some",
+        )
+
+    session.run(work)
+
+
+def remove(
+    names: Annotated[list[str], typer.Argument(help="Sources to take out.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take sources out: their tools are retired at once, other sources are not touched."""
+    session = Session.start(home, as_json=as_json)
+
+    async def work() -> None:
+        now = SystemClock().now().isoformat()
+        async with open_store(session.settings) as store:
+            catalogue = await Catalogue.open(store)
+            for name in names:
+                await catalogue.change(lambda s, name=name: remove_source(s, name, now))
+        if as_json:
+            session.output.document({"removed": [*names]})
+        else:
+            session.output.note(f"removed: {', '.join(names)}")
+
+    session.run(work)
+
+
+def _row(
+    snapshot: Snapshot, record: SourceRecord, states: Mapping[str, SourceState]
+) -> JsonObject:
+    state = states.get(record.name)
+    return {
+        "name": record.name,
+        "kind": record.kind.value,
+        "group": record.group,
+        "state": state.status.value if state else "not running",
+        "reason": state.reason if state else "",
+        "retry_at": state.retry_at if state else None,
+        "tools": sum(version.source == record.name for version in snapshot.live_tools()),
+        "quarantined": len(snapshot.quarantined.get(record.name, ())),
+        "where": _where(record),
+    }
+
+
+def _where(record: SourceRecord) -> str:
+    spec = record.spec
+    args = spec.get("args")
+    words = [spec.get("command"), *(args if isinstance(args, list) else [])]
+    if spec.get("command"):
+        return " ".join(str(word) for word in words)
+    return str(spec.get("url") or spec.get("target") or spec.get("path") or "published")

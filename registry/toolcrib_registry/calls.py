@@ -1,0 +1,184 @@
+"""The one path of a call: resolve, authorise, check, dispatch, classify.
+
+Direct calls, meta-tool calls, lists of calls and everything later (plans, retries, fallbacks) go through
+`Calls.call`; nothing else talks to a provider, so there is one place where permission is decided. Failures are
+results here, never exceptions, except faults of our own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from toolcrib_protocol.errors import (
+    OUTCOME_UNKNOWN,
+    SOURCE_DISCONNECTED,
+    TOOL_CRASHED,
+    TOOL_TIMED_OUT,
+    ErrorKind,
+    ToolError,
+)
+from toolcrib_protocol.names import Reference
+from toolcrib_protocol.result import META_PREFIX, Result
+from toolcrib_protocol.version import VersionRange
+
+from toolcrib_registry.arguments import ready_arguments
+from toolcrib_registry.checkers import Checkers
+from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll, Caller
+from toolcrib_registry.ports import CallContext
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from toolcrib_protocol.json_value import Json, JsonObject
+
+    from toolcrib_registry.arguments import ReadyArguments
+    from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.permissions import Policy
+    from toolcrib_registry.ports import Progress, Providers
+    from toolcrib_registry.records import VersionRecord
+    from toolcrib_registry.snapshot import Snapshot
+
+DEFAULT_TIMEOUT_SECONDS: Final = 30.0
+LONGEST_TIMEOUT_SECONDS: Final = 900.0
+MOST_CALLS_AT_ONCE: Final = 50
+"""How many calls one list may hold; all of them run at the same time."""
+# The provider ends first, so that its own words (which limit, what was sent) reach the caller.
+_GRACE_SECONDS: Final = 2.0
+# Sent, but no answer: harmless to repeat only where the contract says so.
+_SENT_WITHOUT_ANSWER: Final = frozenset({SOURCE_DISCONNECTED, TOOL_TIMED_OUT, TOOL_CRASHED})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A wish to call a tool.
+
+    Attributes:
+        tool: a published name or a reference.
+        arguments: what the caller gave, unchecked.
+        version: a range that narrows the reference, or None.
+        caller: who asks.
+        timeout_seconds: the caller's own limit; None for the tool's or the default.
+        report_progress: where progress goes, or None.
+        meta: `_meta` that may travel to the source.
+    """
+
+    tool: str
+    arguments: Json = None
+    version: str | None = None
+    caller: Caller = LOCAL_CALLER
+    timeout_seconds: float | None = None
+    report_progress: Callable[[Progress], Awaitable[None]] | None = None
+    meta: JsonObject = field(default_factory=dict)
+
+
+class Calls:
+    """Carries out calls against the catalogue's newest snapshot."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        providers: Providers,
+        *,
+        policy: Policy | None = None,
+        checkers: Checkers | None = None,
+    ) -> None:
+        self._catalogue = catalogue
+        self._providers = providers
+        self._policy = policy or AllowAll()
+        self._checkers = checkers or Checkers()
+
+    async def call(self, call: Call) -> Result:
+        """What the call brought back; a failure is a result with an error."""
+        try:
+            record = self.resolve(call)
+            arguments = self._checked(record, call.arguments)
+        except ToolError as error:
+            return Result.failed(error)
+        result = await self._dispatched(record, arguments, call)
+        return _marked(result, record, arguments)
+
+    async def call_many(self, calls: Sequence[Call]) -> list[Result]:
+        """The results of all calls, in their order; they run at once and cost the maximum, not the sum."""
+        results: list[Result] = [Result()] * len(calls)
+
+        async def keep(position: int, call: Call) -> None:
+            results[position] = await self.call(call)
+
+        async with anyio.create_task_group() as group:
+            for position, call in enumerate(calls):
+                group.start_soon(keep, position, call)
+        return results
+
+    def resolve(self, call: Call) -> VersionRecord:
+        """The version that will answer.
+
+        Raises:
+            ToolError: `unknown_tool` (also for what the caller may not see), `no_such_version`,
+                `invalid_version`.
+        """
+        snapshot = self._catalogue.snapshot
+        reference = snapshot.identify(call.tool)
+        if call.version:
+            reference = Reference(reference.tool, VersionRange.parse(call.version))
+        if not self._policy.allows(call.caller, reference.tool):
+            # Refused and unknown look the same from outside, so nobody learns what exists.
+            raise self._visible(snapshot, call.caller).unknown(call.tool)
+        return snapshot.resolve(reference)
+
+    def _visible(self, snapshot: Snapshot, caller: Caller) -> Snapshot:
+        tools = {id_: tool for id_, tool in snapshot.tools.items() if self._policy.allows(caller, id_)}
+        return replace(snapshot, tools=tools)
+
+    def _checked(self, record: VersionRecord, given: Json) -> ReadyArguments:
+        group = self._catalogue.snapshot.groups.get(record.contract.group)
+        return ready_arguments(
+            record,
+            self._checkers.of(record),
+            given,
+            refuses_unknown=group is None or group.refuses_unknown_arguments,
+        )
+
+    async def _dispatched(
+        self, record: VersionRecord, arguments: ReadyArguments, call: Call
+    ) -> Result:
+        seconds = _timeout(record, call)
+        context = CallContext(seconds, call.caller, call.report_progress, call.meta)
+        try:
+            provider = self._providers.provider(record.source)
+            with anyio.fail_after(seconds + _GRACE_SECONDS):
+                return await provider.call(record.upstream_name, arguments.values, context)
+        except TimeoutError:
+            text = f"{record.contract.id} gave no answer within {seconds:g} s; the call may have run"
+            return Result.failed(
+                _classified(ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE), record)
+            )
+        except ToolError as error:
+            return Result.failed(_classified(error, record))
+
+
+def _timeout(record: VersionRecord, call: Call) -> float:
+    wanted = call.timeout_seconds or record.contract.limits.timeout_seconds
+    return min(wanted or DEFAULT_TIMEOUT_SECONDS, LONGEST_TIMEOUT_SECONDS)
+
+
+def _classified(error: ToolError, record: VersionRecord) -> ToolError:
+    """The error, honest about what the call may have done."""
+    if error.code not in _SENT_WITHOUT_ANSWER or record.contract.behaviour.may_repeat:
+        return error
+    return ToolError(
+        OUTCOME_UNKNOWN,
+        f"{error.message}. {record.contract.id} does not declare that repeating it is harmless: look whether "
+        "it took effect before calling it again",
+        ErrorKind.NEEDS_HUMAN,
+        {**error.details, "cause": error.code},
+    )
+
+
+def _marked(result: Result, record: VersionRecord, arguments: ReadyArguments) -> Result:
+    facts: JsonObject = {f"{META_PREFIX}tool": f"{record.contract.id}@{record.version}"}
+    if arguments.unknown:
+        facts[f"{META_PREFIX}unknown_arguments"] = [str(name) for name in arguments.unknown]
+    return replace(result, meta={**result.meta, **facts})

@@ -1,0 +1,103 @@
+"""The changes a catalogue knows. Each is a value; `Snapshot.with_changes` applies them, stores keep them.
+
+A change says what is true afterwards, so applying the same change twice gives the same state: followers may
+read a change again after a crash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.names import ToolId
+    from toolcrib_protocol.version import Version
+
+    from toolcrib_registry.records import (
+        GroupRecord,
+        QuarantineRecord,
+        SourceRecord,
+        StatusRecord,
+        VersionRecord,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PutSource:
+    """A source is registered, or its settings are replaced."""
+
+    source: SourceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class DropSource:
+    """A source is gone. Its versions' statuses are changes of their own."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AllocateName:
+    """A tool exists from now on and is published under this name, for ever."""
+
+    tool: ToolId
+    published_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddVersion:
+    """A version exists from now on and never changes. Its tool has a name (`AllocateName` came before)."""
+
+    record: VersionRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SetStatus:
+    """A version has this status now."""
+
+    tool: ToolId
+    version: Version
+    status: StatusRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SetHead:
+    """This version answers when none is asked for; None when no version may."""
+
+    tool: ToolId
+    version: Version | None
+
+
+@dataclass(frozen=True, slots=True)
+class PutGroup:
+    """A group exists with these members, or is replaced."""
+
+    group: GroupRecord
+
+
+@dataclass(frozen=True, slots=True)
+class DropGroup:
+    """A group is gone; its tools stay."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetQuarantine:
+    """These, and only these, entries of a source's list are quarantined."""
+
+    source: str
+    entries: tuple[QuarantineRecord, ...]
+
+
+Change = (
+    PutSource
+    | DropSource
+    | AllocateName
+    | AddVersion
+    | SetStatus
+    | SetHead
+    | PutGroup
+    | DropGroup
+    | SetQuarantine
+)

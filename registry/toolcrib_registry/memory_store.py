@@ -1,0 +1,87 @@
+"""The catalogue in memory: for tests, for trying things out, and as the reference of how a store behaves.
+
+Nothing survives the process. Several catalogues of one process may share it, as replicas share a database.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from toolcrib_registry.ports import ChangeFeed, RevisionConflict
+from toolcrib_registry.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from toolcrib_registry.changes import Change
+    from toolcrib_registry.ports import SourceState
+
+_REMEMBERED_REVISIONS: Final = 1_000
+
+
+class MemoryStore:
+    """A `CatalogueStore` and `SourceStates` without a file."""
+
+    def __init__(self, *, remembered_revisions: int = _REMEMBERED_REVISIONS) -> None:
+        self._state = Snapshot()
+        self._log: list[tuple[Change, ...]] = []
+        self._remembered = remembered_revisions
+        self._changed = anyio.Event()
+        self._reports: dict[str, Mapping[str, SourceState]] = {}
+
+    async def snapshot(self) -> Snapshot:
+        """The whole state at its present revision."""
+        return self._state
+
+    async def commit(self, changes: Sequence[Change], expected_revision: int) -> int:
+        """Apply all `changes` as one new revision.
+
+        Raises:
+            RevisionConflict: the state is not at `expected_revision`.
+        """
+        if expected_revision != self._state.revision:
+            raise RevisionConflict(self._state.revision)
+        self._state = self._state.with_changes(changes, expected_revision + 1)
+        self._log.append(tuple(changes))
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+        return self._state.revision
+
+    async def changes_since(self, revision: int) -> ChangeFeed | None:
+        """What was committed after `revision`; None beyond the remembered revisions."""
+        behind = self._state.revision - revision
+        if not 0 <= behind <= self._remembered:
+            return None
+        recent = self._log[len(self._log) - behind :]
+        return ChangeFeed(
+            self._state.revision, tuple(change for changes in recent for change in changes)
+        )
+
+    async def wait_changed(self, revision: int, timeout_seconds: float) -> bool:
+        """True as soon as the state is beyond `revision`."""
+        with anyio.move_on_after(timeout_seconds):
+            while self._state.revision <= revision:
+                await self._changed.wait()
+        return self._state.revision > revision
+
+    async def report(self, crib: str, states: Mapping[str, SourceState]) -> None:
+        """Replace what `crib` says about its sources."""
+        self._reports[crib] = states
+
+    async def reported(self) -> Mapping[str, SourceState]:
+        """The newest state of each source."""
+        newest: dict[str, SourceState] = {}
+        for states in self._reports.values():
+            for source, state in states.items():
+                if source not in newest or newest[source].since <= state.since:
+                    newest[source] = state
+        return newest
+
+    async def withdraw(self, crib: str) -> None:
+        """Forget what `crib` said."""
+        self._reports.pop(crib, None)
+
+    async def aclose(self) -> None:
+        """Nothing to let go of."""

@@ -1,0 +1,174 @@
+"""What the registry needs from the outside world, as Protocols. Each implementation is one file of adapters.
+
+The memory implementations that tests use (`memory_store.py`, `hand_clock.py`) are real and shipped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.result import Result
+
+    from toolcrib_registry.changes import Change
+    from toolcrib_registry.permissions import Caller
+    from toolcrib_registry.snapshot import Snapshot
+
+
+class Clock(Protocol):
+    """Time, so that tests can drive it by hand."""
+
+    def now(self) -> datetime:
+        """The time of day, UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds since some fixed moment; never goes back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after `seconds`."""
+        ...
+
+
+class RevisionConflict(Exception):
+    """Somebody else committed first; read their changes and decide again."""
+
+    def __init__(self, current: int) -> None:
+        super().__init__(f"the catalogue is at revision {current} already")
+        self.current = current
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFeed:
+    """All changes after the revision that was asked about, up to `revision`, in commit order."""
+
+    revision: int
+    changes: tuple[Change, ...]
+
+
+class CatalogueStore(Protocol):
+    """Where the catalogue is kept. The store is the truth; snapshots and indexes follow it."""
+
+    async def snapshot(self) -> Snapshot:
+        """The whole state at its present revision."""
+        ...
+
+    async def commit(self, changes: Sequence[Change], expected_revision: int) -> int:
+        """Make all `changes` durable at once, as one new revision, and return its number.
+
+        Raises:
+            RevisionConflict: the catalogue is not at `expected_revision` any more; nothing was written.
+            ToolError: `store_busy` or `store_unavailable`.
+        """
+        ...
+
+    async def changes_since(self, revision: int) -> ChangeFeed | None:
+        """What was committed after `revision`; None if that is too long ago to tell (reload)."""
+        ...
+
+    async def wait_changed(self, revision: int, timeout_seconds: float) -> bool:
+        """Return True as soon as the store is beyond `revision`, False when the time is up."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+
+class SourceStatus(StrEnum):
+    """What a source is doing."""
+
+    CONNECTING = "connecting"
+    READY = "ready"
+    NEEDS_SIGN_IN = "needs_sign_in"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """What a source is doing, since when (UTC, ISO 8601), why, and when it is tried again."""
+
+    status: SourceStatus
+    since: str
+    reason: str = ""
+    retry_at: str | None = None
+
+
+class SourceStates(Protocol):
+    """A board where each running crib pins the states of its sources, for other processes to read.
+
+    Not part of the catalogue: no revision, no history.
+    """
+
+    async def report(self, crib: str, states: Mapping[str, SourceState]) -> None:
+        """Replace what the crib called `crib` (one running process) says."""
+        ...
+
+    async def reported(self) -> Mapping[str, SourceState]:
+        """The newest state of each source, from cribs that are still running."""
+        ...
+
+    async def withdraw(self, crib: str) -> None:
+        """Remove what the crib said; it is ending."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a call has come: `progress` of `total` (None if not known), and words."""
+
+    progress: float
+    total: float | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What travels with a call to its source.
+
+    Attributes:
+        timeout_seconds: when the source has to give up; the inner limit ends first.
+        caller: who asks.
+        report_progress: where progress goes, or None if the caller did not ask for it.
+        meta: `_meta` keys that may go to the source (trace context), already filtered.
+    """
+
+    timeout_seconds: float
+    caller: Caller
+    report_progress: Callable[[Progress], Awaitable[None]] | None = None
+    meta: JsonObject = field(default_factory=dict)
+
+
+class Provider(Protocol):
+    """A running source, as the path of a call sees it."""
+
+    async def call(
+        self, upstream_name: str, arguments: JsonObject, context: CallContext
+    ) -> Result:
+        """Call one tool. A tool's own failure is a Result; cancelling the caller cancels the call.
+
+        Raises:
+            ToolError: `source_unavailable` (the call did not leave), `source_disconnected` (it did, no answer),
+                `tool_timed_out`, `tool_crashed`, `needs_sign_in`, `upstream_protocol`, `not_callable`.
+        """
+        ...
+
+
+class Providers(Protocol):
+    """The running sources of this process."""
+
+    def provider(self, source: str) -> Provider:
+        """The running source of that name.
+
+        Raises:
+            ToolError: `source_unavailable` if it is not running here, with its state.
+        """
+        ...

@@ -1,0 +1,161 @@
+"""What the catalogue keeps: sources, tools with their versions, groups, quarantined entries.
+
+Frozen values. A version record never changes once it is committed; what may change (status, head) stands
+beside it. Nothing here knows how records are stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from toolcrib_protocol.tool import CALLABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.names import ToolId
+    from toolcrib_protocol.tool import Contract, VersionStatus
+    from toolcrib_protocol.version import Version
+
+
+class SourceKind(StrEnum):
+    """What a source is made of; the composition root has one opener a kind."""
+
+    MCP = "mcp"
+    PYTHON = "python"
+    SNAPSHOT = "snapshot"
+    """Catalogued for reading: a stored list or contract file; calls are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """Something that offers tools.
+
+    Attributes:
+        name: unique; a group name.
+        kind: which opener understands the spec.
+        spec: the opener's own settings as JSON; `${NAME}` stays unexpanded, so no secret is stored.
+        group: the home group of its tools (default: the source's name).
+    """
+
+    name: str
+    kind: SourceKind
+    spec: JsonObject
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRecord:
+    """One immutable version of a tool.
+
+    Attributes:
+        contract: the contract, its version included.
+        fingerprint: `contract.fingerprint()`.
+        source: the name of the source that provides this version.
+        upstream_name: the tool's exact name at its source.
+        raw: the entry as the source sent it, verbatim (empty for our own contract forms).
+        repairs: what was mended so that the entry could be accepted, in sentences.
+        created_at: UTC, ISO 8601.
+    """
+
+    contract: Contract
+    fingerprint: str
+    source: str
+    upstream_name: str
+    raw: JsonObject = field(default_factory=dict)
+    repairs: tuple[str, ...] = ()
+    created_at: str = ""
+
+    @property
+    def tool(self) -> ToolId:
+        """The identity of the tool this is a version of."""
+        return self.contract.id
+
+    @property
+    def version(self) -> Version:
+        """The version number."""
+        return self.contract.version
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRecord:
+    """Where a version is in its life, since when (UTC, ISO 8601) and why."""
+
+    status: VersionStatus
+    reason: str = ""
+    since: str = ""
+
+    @property
+    def is_callable(self) -> bool:
+        """Whether calls may reach a version of this status."""
+        return self.status in CALLABLE
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRecord:
+    """A tool: its names, its versions with their status, and which version is the head.
+
+    A tool record is never deleted: its published name stays allocated when all its versions are retired.
+    """
+
+    id: ToolId
+    published_name: str
+    head_version: Version | None
+    versions: Mapping[Version, VersionRecord]
+    statuses: Mapping[Version, StatusRecord]
+
+    @property
+    def head(self) -> VersionRecord | None:
+        """The version that answers when none is asked for, or None if it may not be called."""
+        if self.head_version is None or not self.is_callable(self.head_version):
+            return None
+        return self.versions[self.head_version]
+
+    def is_callable(self, version: Version) -> bool:
+        """Whether `version` exists and may be called."""
+        status = self.statuses.get(version)
+        return status is not None and status.is_callable and version in self.versions
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """A named set of tools. Home groups hold their source's tools without listing them in `members`.
+
+    Attributes:
+        name: unique; a group name.
+        title: for people.
+        description: what the tools are for; shown to models.
+        members: tools of other home groups that also belong here.
+        refuses_unknown_arguments: whether a call with an argument name that the schema does not know is refused
+            (True), or let through and reported in the result's `_meta` (False).
+    """
+
+    name: str
+    title: str = ""
+    description: str = ""
+    members: tuple[ToolId, ...] = ()
+    refuses_unknown_arguments: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineRecord:
+    """An entry of a source's list that could not be accepted, and why.
+
+    Attributes:
+        source: who listed it.
+        position: its index in the list.
+        name: its name, where it had a readable one.
+        pointer: JSON Pointer to the fault inside the entry.
+        reason: a sentence.
+        raw: the entry as JSON.
+    """
+
+    source: str
+    position: int
+    name: str | None
+    pointer: str
+    reason: str
+    raw: JsonObject = field(default_factory=dict)

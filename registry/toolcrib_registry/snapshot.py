@@ -1,0 +1,206 @@
+"""The catalogue at one revision: an immutable value that calls and searches read without I/O or locks.
+
+`Snapshot.with_changes` gives the next one. Nothing here decides what should change (`listing.py`, `publishing`)
+or where it is kept (`ports.CatalogueStore`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, assert_never
+
+from toolcrib_protocol.errors import NO_SUCH_VERSION, UNKNOWN_SOURCE, UNKNOWN_TOOL, ToolError
+from toolcrib_protocol.names import Reference, ToolId, nearest
+from toolcrib_protocol.version import VersionRange
+
+from toolcrib_registry.changes import (
+    AddVersion,
+    AllocateName,
+    Change,
+    DropGroup,
+    DropSource,
+    PutGroup,
+    PutSource,
+    SetHead,
+    SetQuarantine,
+    SetStatus,
+)
+from toolcrib_registry.records import (
+    GroupRecord,
+    QuarantineRecord,
+    SourceRecord,
+    ToolRecord,
+    VersionRecord,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything the crib knows, at `revision`. The mappings are never changed after construction."""
+
+    revision: int = 0
+    sources: Mapping[str, SourceRecord] = field(default_factory=dict)
+    tools: Mapping[ToolId, ToolRecord] = field(default_factory=dict)
+    by_published_name: Mapping[str, ToolId] = field(default_factory=dict)
+    groups: Mapping[str, GroupRecord] = field(default_factory=dict)
+    quarantined: Mapping[str, tuple[QuarantineRecord, ...]] = field(default_factory=dict)
+
+    def with_changes(self, changes: Iterable[Change], revision: int) -> Snapshot:
+        """The state after `changes`; applying a change twice is the same as once."""
+        draft = _Draft(self)
+        for change in changes:
+            draft.apply(change)
+        return draft.finished(revision)
+
+    def source(self, name: str) -> SourceRecord:
+        """The source of that name.
+
+        Raises:
+            ToolError: `unknown_source`, with the nearest names.
+        """
+        record = self.sources.get(name)
+        if record is None:
+            close = nearest(name, self.sources)
+            hint = f"did you mean {', '.join(close)}?" if close else "`toolcrib sources` lists them"
+            raise ToolError(
+                UNKNOWN_SOURCE, f"no source is called {name!r}; {hint}", details={"nearest": [*close]}
+            )
+        return record
+
+    def live_tools(self) -> Iterable[VersionRecord]:
+        """The head of every tool that may be called, in order of identity."""
+        heads = (self.tools[tool].head for tool in sorted(self.tools))
+        return (head for head in heads if head is not None)
+
+    def members(self, group: str) -> frozenset[ToolId]:
+        """The tools of a group: those at home there and those that were put into it."""
+        listed = self.groups[group].members if group in self.groups else ()
+        return frozenset(listed) | {tool for tool in self.tools if tool.group == group}
+
+    def identify(self, text: str) -> Reference:
+        """The reference that a published name or a written reference means.
+
+        Raises:
+            ToolError: `unknown_tool`, with the nearest names; `invalid_version` for a bad range.
+        """
+        published = self.by_published_name.get(text)
+        if published is not None:
+            return Reference(published)
+        try:
+            return Reference.parse(text)
+        except ToolError as error:
+            raise self.unknown(text) from error
+
+    def resolve(self, reference: Reference) -> VersionRecord:
+        """The version that answers `reference`.
+
+        Without a range that is the head; with one, the newest callable version inside it.
+
+        Raises:
+            ToolError: `unknown_tool` with the nearest names, or `no_such_version` with those there are.
+        """
+        tool = self.tools.get(reference.tool)
+        if tool is None:
+            raise self.unknown(str(reference.tool))
+        if reference.range == VersionRange() and tool.head is not None:
+            return tool.head
+        usable = [version for version in tool.versions if tool.is_callable(version)]
+        version = reference.range.newest(usable)
+        if version is None:
+            raise _no_version(tool, reference, [str(version) for version in sorted(usable)])
+        return tool.versions[version]
+
+    def unknown(self, text: str) -> ToolError:
+        """The error for a name that nothing here answers to, with the nearest that do."""
+        live = {
+            name: record.published_name
+            for record in self.tools.values()
+            if record.head is not None
+            for name in (record.published_name, str(record.id), record.id.name)
+        }
+        close = list(dict.fromkeys(live[name] for name in nearest(text, live, limit=6)))[:3]
+        hint = (
+            f"the nearest names are {', '.join(close)}"
+            if close
+            else "search_tools finds tools by what they do"
+        )
+        return ToolError(
+            UNKNOWN_TOOL, f"no tool is called {text[:200]!r}; {hint}", details={"nearest": [*close]}
+        )
+
+
+def _no_version(tool: ToolRecord, reference: Reference, usable: list[str]) -> ToolError:
+    if usable:
+        return ToolError(
+            NO_SUCH_VERSION,
+            f"{tool.id} has no callable version in {reference.range.text!r}; "
+            f"callable are {', '.join(usable)}",
+            details={"versions": [*usable]},
+        )
+    latest = max(tool.statuses, default=None)
+    status = tool.statuses[latest] if latest is not None else None
+    why = f": it is {status.status} ({status.reason or 'no reason given'})" if status else ""
+    return ToolError(NO_SUCH_VERSION, f"no version of {tool.id} may be called{why}")
+
+
+class _Draft:
+    """A snapshot being changed: shallow copies, made once a commit."""
+
+    def __init__(self, before: Snapshot) -> None:
+        self._sources = dict(before.sources)
+        self._tools = dict(before.tools)
+        self._names = dict(before.by_published_name)
+        self._groups = dict(before.groups)
+        self._quarantined = dict(before.quarantined)
+
+    def finished(self, revision: int) -> Snapshot:
+        return Snapshot(
+            revision, self._sources, self._tools, self._names, self._groups, self._quarantined
+        )
+
+    def apply(self, change: Change) -> None:
+        match change:
+            case PutSource():
+                self._sources[change.source.name] = change.source
+            case DropSource():
+                self._sources.pop(change.name, None)
+            case PutGroup():
+                self._groups[change.group.name] = change.group
+            case DropGroup():
+                self._groups.pop(change.name, None)
+            case SetQuarantine():
+                self._set_quarantine(change)
+            case _:
+                self._apply_to_tool(change)
+
+    def _set_quarantine(self, change: SetQuarantine) -> None:
+        if change.entries:
+            self._quarantined[change.source] = change.entries
+        else:
+            self._quarantined.pop(change.source, None)
+
+    def _apply_to_tool(self, change: AllocateName | AddVersion | SetStatus | SetHead) -> None:
+        match change:
+            case AllocateName():
+                self._allocate(change)
+            case AddVersion(record):
+                tool = self._tools[record.tool]
+                versions = {**tool.versions, record.version: record}
+                self._tools[record.tool] = replace(tool, versions=versions)
+            case SetStatus():
+                tool = self._tools[change.tool]
+                statuses = {**tool.statuses, change.version: change.status}
+                self._tools[change.tool] = replace(tool, statuses=statuses)
+            case SetHead():
+                tool = self._tools[change.tool]
+                self._tools[change.tool] = replace(tool, head_version=change.version)
+            case _:
+                assert_never(change)
+
+    def _allocate(self, change: AllocateName) -> None:
+        self._names[change.published_name] = change.tool
+        if change.tool not in self._tools:
+            self._tools[change.tool] = ToolRecord(change.tool, change.published_name, None, {}, {})
