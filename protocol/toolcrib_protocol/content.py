@@ -39,10 +39,10 @@ def block_problem(block: object) -> str | None:
     if not isinstance(block, dict):
         return f"a block must be an object, not {type(block).__name__}"
     kind = block.get("type")
-    if kind not in _REQUIRED:
+    if not isinstance(kind, str) or kind not in _REQUIRED:
         return f"unknown block type {kind!r}"
     missing = [field for field in _REQUIRED[kind] if field not in block]
-    return f"a {kind} block needs {', '.join(missing)}" if missing else None
+    return f"a block of type {kind!r} needs {', '.join(missing)}" if missing else None
 
 
 def text_of(blocks: Iterable[JsonObject]) -> str:

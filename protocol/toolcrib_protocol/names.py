@@ -71,8 +71,10 @@ class Reference:
         return cls(ToolId(group, name), VersionRange.parse(written))
 
     def __str__(self) -> str:
-        suffix = "" if self.range == VersionRange() else f"@{self.range}"
-        return f"{self.tool}{suffix}"
+        _, at, end = self.tool.name.rpartition("@")
+        # A name like `react@18` would be read back as a range.
+        is_plain = self.range == VersionRange() and not (at and _looks_like_range(end))
+        return str(self.tool) if is_plain else f"{self.tool}@{self.range}"
 
 
 def _looks_like_range(text: str) -> bool:
@@ -135,6 +137,8 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     Spelling is compared without case, spaces and punctuation; unlike names are left out.
     """
     wanted = _spelling(name)
+    if not wanted:
+        return []
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted)
     scored = []

@@ -32,6 +32,7 @@ class Status(StrEnum):
     NEEDS_HUMAN = "needs_human"
 
 
+_KINDS: Final = frozenset(ErrorKind)
 _STATUS_OF: Final = {
     ErrorKind.RETRYABLE: Status.RETRYABLE_ERROR,
     ErrorKind.FATAL: Status.FATAL_ERROR,
@@ -122,7 +123,7 @@ class Result:
         if self.error is not None:
             answer["isError"] = True
         meta = self.meta
-        if self.error is not None and ERROR_META not in meta and self.error.code != TOOL_FAILED:
+        if self.error is not None and ERROR_META not in meta and not _is_plain_failure(self.error):
             meta = {**meta, ERROR_META: self.error.as_json()}
         if meta:
             answer["_meta"] = meta
@@ -133,6 +134,11 @@ class Result:
         return [problem for block in self.content if (problem := block_problem(block)) is not None]
 
 
+def _is_plain_failure(error: ToolError) -> bool:
+    """Whether `isError` and the text say all there is to say."""
+    return error.code == TOOL_FAILED and error.kind is ErrorKind.FATAL and not error.details
+
+
 def _told_error(content: tuple[JsonObject, ...], meta: JsonObject) -> ToolError:
     """The error an `isError` answer tells: ours if a crib sent it, else the tool's own words."""
     facts = meta.get(ERROR_META)
@@ -140,8 +146,8 @@ def _told_error(content: tuple[JsonObject, ...], meta: JsonObject) -> ToolError:
         kind, details = facts.get("kind"), facts.get("details")
         return ToolError(
             str(facts["code"]),
-            str(facts.get("message", "")),
-            ErrorKind(kind) if kind in set(ErrorKind) else ErrorKind.FATAL,
+            str(facts.get("message") or text_of(content)),
+            ErrorKind(kind) if isinstance(kind, str) and kind in _KINDS else ErrorKind.FATAL,
             details if isinstance(details, dict) else None,
         )
     # Text never makes a call repeatable: without a code the failure is fatal.
