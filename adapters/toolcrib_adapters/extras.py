@@ -24,6 +24,7 @@ class Part:
 PARTS: Final[dict[str, Part]] = {
     "cli": Part("toolcrib_adapters.surfaces.cli.app:main"),
     "store.sql": Part("toolcrib_adapters.stores.sql:open_store"),
+    "store.upgrade": Part("toolcrib_adapters.stores.sql.upgrade:upgrade"),
     "search.engine": Part("toolcrib_adapters.search.engine:open_search"),
     "search.sentence_encoder": Part(
         "toolcrib_adapters.search.sentence_encoder:SentenceEncoder", "sentence-transformers"

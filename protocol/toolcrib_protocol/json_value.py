@@ -10,9 +10,12 @@ import json
 import math
 from typing import Final, TypeAlias
 
+from typing_extensions import TypeAliasType
+
 from toolcrib_protocol.errors import INVALID_JSON, ToolError
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+# A named alias, because pydantic cannot follow a recursive one without a name.
+Json = TypeAliasType("Json", "None | bool | int | float | str | list[Json] | dict[str, Json]")
 JsonObject: TypeAlias = dict[str, Json]
 
 MOST_BYTES: Final = 64_000_000

@@ -7,6 +7,7 @@ Pure: snapshot and listing in, changes out. Used by the supervisor of sources an
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -166,7 +167,7 @@ class _Acceptance:
             self._seen.add(offer.tool)
             self._accept(offer)
         else:
-            raw = offer.raw or offer.contract.as_json()
+            raw = entry if isinstance(entry, dict) else offer.contract.as_json()
             self.quarantined.append(
                 QuarantineRecord(self._source.name, position, offer.upstream_name, "/name", problem, raw)
             )
@@ -198,7 +199,13 @@ class _Acceptance:
         repairs: tuple[str, ...] = (),
     ) -> VersionRecord:
         return VersionRecord(
-            contract, contract.fingerprint(), self._source.name, upstream_name, raw or {}, repairs, self._now
+            contract,
+            contract.fingerprint(),
+            self._source.name,
+            upstream_name,
+            "" if raw is None else json.dumps(raw, separators=(",", ":")),
+            repairs,
+            self._now,
         )
 
     def _problem(self, offer: VersionRecord) -> str | None:

@@ -56,7 +56,8 @@ class VersionRecord:
         fingerprint: `contract.fingerprint()`.
         source: the name of the source that provides this version.
         upstream_name: the tool's exact name at its source.
-        raw: the entry as the source sent it, verbatim (empty for our own contract forms).
+        raw: the entry as the source sent it, as JSON text in ASCII (empty for our own contract forms). Text,
+            because nobody reads it on the way of a call or a search.
         repairs: what was mended so that the entry could be accepted, in sentences.
         created_at: UTC, ISO 8601.
     """
@@ -65,7 +66,7 @@ class VersionRecord:
     fingerprint: str
     source: str
     upstream_name: str
-    raw: JsonObject = field(default_factory=dict)
+    raw: str = ""
     repairs: tuple[str, ...] = ()
     created_at: str = ""
 

@@ -1,0 +1,1 @@
+"""Where the catalogue is kept: one package a technology."""

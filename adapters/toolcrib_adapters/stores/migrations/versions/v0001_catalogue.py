@@ -1,0 +1,99 @@
+"""The catalogue: immutable versions, heads, statuses, allocated names, change rows."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def _version_key() -> list[sa.Column]:
+    return [
+        sa.Column("home_group", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("major", sa.Integer, primary_key=True),
+        sa.Column("minor", sa.Integer, primary_key=True),
+        sa.Column("patch", sa.Integer, primary_key=True),
+    ]
+
+
+def upgrade() -> None:
+    op.create_table(
+        "head",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("revision", sa.BigInteger, nullable=False),
+        sa.Column("trimmed_to", sa.BigInteger, nullable=False),
+    )
+    op.create_table(
+        "sources",
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("spec", sa.Text, nullable=False),
+        sa.Column("home_group", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "published_names",
+        sa.Column("published_name", sa.Text, primary_key=True),
+        sa.Column("home_group", sa.Text, nullable=False),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.UniqueConstraint("home_group", "name"),
+    )
+    op.create_table(
+        "tools",
+        sa.Column("home_group", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("head_version", sa.Text),
+    )
+    op.create_table(
+        "versions",
+        *_version_key(),
+        sa.Column("fingerprint", sa.Text, nullable=False),
+        sa.Column("source", sa.Text, nullable=False),
+        sa.Column("upstream_name", sa.Text, nullable=False),
+        sa.Column("contract", sa.Text, nullable=False),
+        sa.Column("raw", sa.Text, nullable=False),
+        sa.Column("repairs", sa.Text, nullable=False),
+        sa.Column("created_at", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "statuses",
+        *_version_key(),
+        sa.Column("status", sa.Text, nullable=False),
+        sa.Column("reason", sa.Text, nullable=False),
+        sa.Column("since", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "groups",
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("facts", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "memberships",
+        sa.Column("group_name", sa.Text, primary_key=True),
+        sa.Column("position", sa.Integer, primary_key=True),
+        sa.Column("home_group", sa.Text, nullable=False),
+        sa.Column("name", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "quarantine",
+        sa.Column("source", sa.Text, primary_key=True),
+        sa.Column("number", sa.Integer, primary_key=True),
+        sa.Column("facts", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "changes",
+        sa.Column("revision", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("key", sa.Text, nullable=False),
+    )
+    op.create_table(
+        "source_states",
+        sa.Column("crib", sa.Text, primary_key=True),
+        sa.Column("source", sa.Text, primary_key=True),
+        sa.Column("facts", sa.Text, nullable=False),
+        sa.Column("heartbeat", sa.Float, nullable=False),
+    )
+    op.execute("INSERT INTO head (id, revision, trimmed_to) VALUES (1, 0, 0)")

@@ -1,0 +1,86 @@
+"""Reads the whole catalogue as a snapshot, inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from toolcrib_adapters.stores.sql import rows, tables
+from toolcrib_protocol.names import ToolId
+from toolcrib_protocol.version import Version
+from toolcrib_registry.records import ToolRecord
+from toolcrib_registry.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from toolcrib_registry.records import (
+        GroupRecord,
+        QuarantineRecord,
+        StatusRecord,
+        VersionRecord,
+    )
+
+
+def read_snapshot(connection: Connection) -> Snapshot:
+    """The state that the transaction sees."""
+    found = connection.execute(select(tables.sources)).all()
+    tools = _tools(connection)
+    return Snapshot(
+        revision=read_revision(connection),
+        sources={row.name: rows.source_record(row) for row in found},
+        tools=tools,
+        by_published_name={tool.published_name: tool.id for tool in tools.values()},
+        groups=_groups(connection),
+        quarantined=_quarantined(connection),
+    )
+
+
+def read_revision(connection: Connection) -> int:
+    """The revision that the transaction sees."""
+    revision: int = connection.execute(select(tables.head.c.revision)).scalar_one()
+    return revision
+
+
+def _tools(connection: Connection) -> dict[ToolId, ToolRecord]:
+    versions: dict[ToolId, dict[Version, VersionRecord]] = defaultdict(dict)
+    for row in connection.execute(select(tables.versions)):
+        versions[ToolId(row.home_group, row.name)][rows.version_of(row)] = rows.version_record(row)
+    statuses: dict[ToolId, dict[Version, StatusRecord]] = defaultdict(dict)
+    for row in connection.execute(select(tables.statuses)):
+        statuses[ToolId(row.home_group, row.name)][rows.version_of(row)] = rows.status_record(row)
+    names = tables.published_names
+    found = connection.execute(
+        select(names, tables.tools.c.head_version).join(
+            tables.tools,
+            (names.c.home_group == tables.tools.c.home_group) & (names.c.name == tables.tools.c.name),
+        )
+    )
+    tools = {}
+    for row in found:
+        tool = ToolId(row.home_group, row.name)
+        head = None if row.head_version is None else Version.parse(row.head_version)
+        tools[tool] = ToolRecord(
+            tool, row.published_name, head, versions.get(tool, {}), statuses.get(tool, {})
+        )
+    return tools
+
+
+def _groups(connection: Connection) -> Mapping[str, GroupRecord]:
+    members: dict[str, list[ToolId]] = defaultdict(list)
+    ordered = select(tables.memberships).order_by(tables.memberships.c.position)
+    for row in connection.execute(ordered):
+        members[row.group_name].append(ToolId(row.home_group, row.name))
+    found = connection.execute(select(tables.groups))
+    return {row.name: rows.group_record(row, members[row.name]) for row in found}
+
+
+def _quarantined(connection: Connection) -> Mapping[str, tuple[QuarantineRecord, ...]]:
+    entries: dict[str, list[QuarantineRecord]] = defaultdict(list)
+    for row in connection.execute(select(tables.quarantine).order_by(tables.quarantine.c.number)):
+        entries[row.source].append(rows.quarantine_record(row))
+    return {source: tuple(found) for source, found in entries.items()}

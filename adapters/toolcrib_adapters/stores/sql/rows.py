@@ -1,0 +1,161 @@
+"""Records as rows and rows as records."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from toolcrib_protocol.names import ToolId
+from toolcrib_protocol.tool import Contract
+from toolcrib_protocol.version import Version
+from toolcrib_registry.ports import SourceState, SourceStatus
+from toolcrib_registry.records import (
+    GroupRecord,
+    QuarantineRecord,
+    SourceKind,
+    SourceRecord,
+    StatusRecord,
+    VersionRecord,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Row
+
+    from toolcrib_protocol.json_value import Json
+
+
+
+def text(value: Json) -> str:
+    """JSON as ASCII text, keys in their order."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def version_key(tool: ToolId, version: Version) -> dict[str, str | int]:
+    """The key columns of one version."""
+    return {
+        "home_group": tool.group,
+        "name": tool.name,
+        "major": version.major,
+        "minor": version.minor,
+        "patch": version.patch,
+    }
+
+
+def source_row(record: SourceRecord) -> dict[str, str]:
+    """A source as a row."""
+    return {
+        "name": record.name,
+        "kind": record.kind.value,
+        "spec": text(record.spec),
+        "home_group": record.group,
+    }
+
+
+def source_record(row: Row[Any]) -> SourceRecord:
+    """A row of `sources`."""
+    return SourceRecord(row.name, SourceKind(row.kind), json.loads(row.spec), row.home_group)
+
+
+def version_row(record: VersionRecord) -> dict[str, str | int]:
+    """A version as a row."""
+    return {
+        **version_key(record.tool, record.version),
+        "fingerprint": record.fingerprint,
+        "source": record.source,
+        "upstream_name": record.upstream_name,
+        "contract": text(record.contract.as_json()),
+        "raw": record.raw,
+        "repairs": text([*record.repairs]),
+        "created_at": record.created_at,
+    }
+
+
+def version_record(row: Row[Any]) -> VersionRecord:
+    """A row of `versions`."""
+    return VersionRecord(
+        contract=_contract(row.contract),
+        fingerprint=row.fingerprint,
+        source=row.source,
+        upstream_name=row.upstream_name,
+        raw=row.raw,
+        repairs=tuple(json.loads(row.repairs)),
+        created_at=row.created_at,
+    )
+
+
+def _contract(written: str) -> Contract:
+    """The contract, parsed the fast way where possible: lone surrogates are legal JSON, but not to that parser."""
+    try:
+        return Contract.model_validate_json(written)
+    except ValidationError:
+        return Contract.model_validate(json.loads(written))
+
+
+def version_of(row: Row[Any]) -> Version:
+    """The version number in a row of `versions` or `statuses`."""
+    return Version(row.major, row.minor, row.patch)
+
+
+def status_row(status: StatusRecord) -> dict[str, str]:
+    """A status as columns."""
+    return {"status": status.status, "reason": status.reason, "since": status.since}
+
+
+def status_record(row: Row[Any]) -> StatusRecord:
+    """A row of `statuses`."""
+    return StatusRecord(row.status, row.reason, row.since)
+
+
+def group_row(group: GroupRecord) -> dict[str, str]:
+    """A group as a row, without its members."""
+    facts: Json = {
+        "title": group.title,
+        "description": group.description,
+        "refuses_unknown_arguments": group.refuses_unknown_arguments,
+    }
+    return {"name": group.name, "facts": text(facts)}
+
+
+def group_record(row: Row[Any], members: Sequence[ToolId]) -> GroupRecord:
+    """A row of `groups` with its members."""
+    return GroupRecord(name=row.name, members=tuple(members), **json.loads(row.facts))
+
+
+def quarantine_row(number: int, entry: QuarantineRecord) -> dict[str, str | int]:
+    """A quarantined entry as a row."""
+    facts: Json = {
+        "position": entry.position,
+        "name": entry.name,
+        "pointer": entry.pointer,
+        "reason": entry.reason,
+        "raw": entry.raw,
+    }
+    return {"source": entry.source, "number": number, "facts": text(facts)}
+
+
+def quarantine_record(row: Row[Any]) -> QuarantineRecord:
+    """A row of `quarantine`."""
+    return QuarantineRecord(source=row.source, **json.loads(row.facts))
+
+
+def state_facts(state: SourceState) -> str:
+    """The state of a source as JSON text."""
+    facts: Json = {
+        "status": state.status.value,
+        "since": state.since,
+        "reason": state.reason,
+        "retry_at": state.retry_at,
+    }
+    return text(facts)
+
+
+def source_state(facts: str) -> SourceState:
+    """The state that `state_facts` wrote."""
+    values: Mapping[str, str] = json.loads(facts)
+    return SourceState(
+        SourceStatus(values["status"]), values["since"], values["reason"], values["retry_at"]
+    )
