@@ -47,7 +47,8 @@ def ready_arguments(
     if violations:
         mended = _without_unset(values, violations)
         if mended is None or checker.check(mended):
-            raise _refusal(record, explain(violations), violations)
+            told = [explain(violations), *map(str, checker.unknown_arguments(values))]
+            raise _refusal(record, "; ".join(told), violations)
         values = mended
     unknown = checker.unknown_arguments(values)
     if unknown and refuses_unknown:
