@@ -7,7 +7,6 @@ Pure: snapshot and listing in, changes out. Used by the supervisor of sources an
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -162,14 +161,15 @@ class _Acceptance:
         if isinstance(offer, QuarantineRecord):
             self.quarantined.append(offer)
             return
-        problem = self._problem(offer)
+        record, declared = offer
+        problem = self._problem(record, declared)
         if problem is None:
-            self._seen.add(offer.tool)
-            self._accept(offer)
+            self._seen.add(record.tool)
+            self._accept(record, declared)
         else:
-            raw = entry if isinstance(entry, dict) else offer.contract.as_json()
+            raw = entry if isinstance(entry, dict) else record.contract.as_json()
             self.quarantined.append(
-                QuarantineRecord(self._source.name, position, offer.upstream_name, "/name", problem, raw)
+                QuarantineRecord(self._source.name, position, record.upstream_name, "/name", problem, raw)
             )
 
     def retire_the_rest(self) -> None:
@@ -177,10 +177,14 @@ class _Acceptance:
             if tool.id not in self._seen:
                 self._changes.extend(_retirement(tool, self._source.name, NOT_LISTED, self._now))
 
-    def _offer(self, position: int, entry: Json | Contract) -> VersionRecord | QuarantineRecord:
+    def _offer(
+        self, position: int, entry: Json | Contract
+    ) -> tuple[VersionRecord, Version | None] | QuarantineRecord:
+        """The entry as a record and the version it declares (None: it leaves that to us)."""
         if isinstance(entry, Contract):
             contract = entry.model_copy(update={"group": self._source.group})
-            return self._record(contract, entry.name)
+            declared = entry.version if "version" in entry.model_fields_set else None
+            return self._record(contract, entry.name), declared
         verdict = judge(entry)
         if isinstance(verdict, Quarantined):
             raw = verdict.raw if isinstance(verdict.raw, dict) else {"entry": verdict.raw}
@@ -189,7 +193,7 @@ class _Acceptance:
             )
         repairs = tuple(str(repair) for repair in verdict.repairs)
         contract = _foreign_contract(self._source.group, verdict)
-        return self._record(contract, verdict.name, verdict.raw, repairs)
+        return self._record(contract, verdict.name, verdict.raw, repairs), None
 
     def _record(
         self,
@@ -198,17 +202,10 @@ class _Acceptance:
         raw: JsonObject | None = None,
         repairs: tuple[str, ...] = (),
     ) -> VersionRecord:
-        return VersionRecord(
-            contract,
-            contract.fingerprint(),
-            self._source.name,
-            upstream_name,
-            "" if raw is None else json.dumps(raw, separators=(",", ":")),
-            repairs,
-            self._now,
-        )
+        offer = VersionRecord.of(contract, self._source.name, upstream_name, raw)
+        return replace(offer, repairs=repairs, created_at=self._now)
 
-    def _problem(self, offer: VersionRecord) -> str | None:
+    def _problem(self, offer: VersionRecord, declared: Version | None) -> str | None:
         """Why an entry that is well formed cannot be accepted, or None."""
         if offer.tool in self._seen:
             return f"the source lists {offer.upstream_name!r} twice; the first one is used"
@@ -218,15 +215,14 @@ class _Acceptance:
         others = {r.source for v, r in tool.versions.items() if tool.is_callable(v)} - {self._source.name}
         if others:
             return f"{offer.tool} is provided by the source {min(others)!r} already"
-        return _version_problem(tool, offer)
+        return _version_problem(tool, offer, declared)
 
-    def _accept(self, offer: VersionRecord) -> None:
+    def _accept(self, offer: VersionRecord, declared: Version | None) -> None:
         tool = self._snapshot.tools.get(offer.tool)
         if tool is None:
             self._allocate(offer.tool)
-            self._add(offer, FIRST_VERSION)
+            self._add(offer, declared or FIRST_VERSION)
             return
-        declared = _declared_version(offer.contract)
         same = [
             version
             for version, record in tool.versions.items()
@@ -237,7 +233,7 @@ class _Acceptance:
         if same:
             self._keep(tool, max(same))
         else:
-            self._add(offer, _next_version(tool, offer.contract))
+            self._add(offer, declared or _next_version(tool, offer.contract))
             self._retire_replaced(tool, offer)
 
     def _allocate(self, tool: ToolId) -> None:
@@ -245,12 +241,10 @@ class _Acceptance:
         self._new_names.add(name)
         self._changes.append(AllocateName(tool, name))
 
-    def _add(self, offer: VersionRecord, computed: Version) -> None:
-        version = _declared_version(offer.contract) or computed
-        contract = offer.contract.model_copy(update={"version": version})
-        status = StatusRecord("deprecated" if contract.deprecation else "active", "", self._now)
+    def _add(self, offer: VersionRecord, version: Version) -> None:
+        status = StatusRecord("deprecated" if offer.contract.deprecation else "active", "", self._now)
         self._changes += [
-            AddVersion(replace(offer, contract=contract)),
+            AddVersion(replace(offer, version=version)),
             SetStatus(offer.tool, version, status),
             SetHead(offer.tool, version),
         ]
@@ -286,12 +280,9 @@ class _Either:
         return name in self.first or name in self.second
 
 
-def _declared_version(contract: Contract) -> Version | None:
-    return contract.version if "version" in contract.model_fields_set else None
-
-
-def _version_problem(tool: ToolRecord, offer: VersionRecord) -> str | None:
-    declared = _declared_version(offer.contract)
+def _version_problem(
+    tool: ToolRecord, offer: VersionRecord, declared: Version | None
+) -> str | None:
     newest = max(tool.versions, default=None)
     if declared is None or newest is None or declared > newest:
         return None

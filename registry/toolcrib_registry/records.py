@@ -6,18 +6,22 @@ beside it. Nothing here knows how records are stored.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from toolcrib_protocol.tool import CALLABLE
+from pydantic import ValidationError
+
+from toolcrib_protocol.tool import CALLABLE, Contract
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.names import ToolId
-    from toolcrib_protocol.tool import Contract, VersionStatus
+    from toolcrib_protocol.tool import VersionStatus
     from toolcrib_protocol.version import Version
 
 
@@ -47,22 +51,28 @@ class SourceRecord:
     group: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VersionRecord:
     """One immutable version of a tool.
 
+    The contract is kept as text and parsed when somebody needs it: a catalogue of thousands of tools then loads in a tenth of
+    a second, and most tools are never looked at.
+
     Attributes:
-        contract: the contract, its version included.
+        tool: the identity.
+        version: the version number.
+        written: the contract as JSON text in ASCII.
         fingerprint: `contract.fingerprint()`.
         source: the name of the source that provides this version.
         upstream_name: the tool's exact name at its source.
-        raw: the entry as the source sent it, as JSON text in ASCII (empty for our own contract forms). Text,
-            because nobody reads it on the way of a call or a search.
+        raw: the entry as the source sent it, as JSON text in ASCII (empty for our own contract forms).
         repairs: what was mended so that the entry could be accepted, in sentences.
         created_at: UTC, ISO 8601.
     """
 
-    contract: Contract
+    tool: ToolId
+    version: Version
+    written: str
     fingerprint: str
     source: str
     upstream_name: str
@@ -70,15 +80,32 @@ class VersionRecord:
     repairs: tuple[str, ...] = ()
     created_at: str = ""
 
-    @property
-    def tool(self) -> ToolId:
-        """The identity of the tool this is a version of."""
-        return self.contract.id
+    @cached_property
+    def contract(self) -> Contract:
+        """The contract of this version."""
+        try:
+            contract = Contract.model_validate_json(self.written)
+        except ValidationError:
+            # Lone surrogates are legal JSON, but not to the fast parser.
+            contract = Contract.model_validate(json.loads(self.written))
+        return contract.model_copy(update={"version": self.version})
 
-    @property
-    def version(self) -> Version:
-        """The version number."""
-        return self.contract.version
+    @classmethod
+    def of(cls, contract: Contract, source: str, upstream_name: str, raw: Json = None) -> VersionRecord:
+        """The record of a contract that `source` offers; `raw` is the entry it came from."""
+        return cls(
+            contract.id,
+            contract.version,
+            _text(contract.as_json()),
+            contract.fingerprint(),
+            source,
+            upstream_name,
+            "" if raw is None else _text(raw),
+        )
+
+
+def _text(value: Json) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from toolcrib_protocol.names import ToolId
-from toolcrib_protocol.tool import Contract
 from toolcrib_protocol.version import Version
 from toolcrib_registry.ports import SourceState, SourceStatus
 from toolcrib_registry.records import (
@@ -67,7 +64,7 @@ def version_row(record: VersionRecord) -> dict[str, str | int]:
         "fingerprint": record.fingerprint,
         "source": record.source,
         "upstream_name": record.upstream_name,
-        "contract": text(record.contract.as_json()),
+        "contract": record.written,
         "raw": record.raw,
         "repairs": text([*record.repairs]),
         "created_at": record.created_at,
@@ -77,7 +74,9 @@ def version_row(record: VersionRecord) -> dict[str, str | int]:
 def version_record(row: Row[Any]) -> VersionRecord:
     """A row of `versions`."""
     return VersionRecord(
-        contract=_contract(row.contract),
+        tool=ToolId(row.home_group, row.name),
+        version=version_of(row),
+        written=row.contract,
         fingerprint=row.fingerprint,
         source=row.source,
         upstream_name=row.upstream_name,
@@ -85,14 +84,6 @@ def version_record(row: Row[Any]) -> VersionRecord:
         repairs=tuple(json.loads(row.repairs)),
         created_at=row.created_at,
     )
-
-
-def _contract(written: str) -> Contract:
-    """The contract, parsed the fast way where possible: lone surrogates are legal JSON, but not to that parser."""
-    try:
-        return Contract.model_validate_json(written)
-    except ValidationError:
-        return Contract.model_validate(json.loads(written))
 
 
 def version_of(row: Row[Any]) -> Version:
