@@ -1,0 +1,97 @@
+"""The two forms of `call_tool` and the direct call, between the wire and the one path of calls.
+
+Reads what a caller wants, runs it through `Calls`, writes the answer. Knows nothing about transports.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
+from toolcrib_protocol.result import META_PREFIX
+from toolcrib_protocol.result_list import results_as_mcp
+
+from toolcrib_registry.calls import Call
+
+from toolcrib_adapters.surfaces.meta_tools import CALL_TOOL, META_TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from toolcrib_protocol.json_value import Json, JsonObject
+
+    from toolcrib_registry.calls import Calls
+    from toolcrib_registry.permissions import Caller
+    from toolcrib_registry.ports import Progress
+
+# What may travel on to a source: the trace, and nothing that a client put there for us.
+_TRACE_KEYS: Final = ("traceparent", "tracestate", "baggage")
+TIMEOUT_META: Final = f"{META_PREFIX}timeout_seconds"
+"""`_meta` key by which a caller sets its own limit."""
+
+
+def direct_call(
+    name: str,
+    arguments: Json,
+    caller: Caller,
+    meta: JsonObject,
+    report_progress: Callable[[Progress], Awaitable[None]] | None,
+) -> Call:
+    """The call of a tool by its own name."""
+    seconds = meta.get(TIMEOUT_META)
+    return Call(
+        name,
+        arguments,
+        caller=caller,
+        timeout_seconds=seconds if isinstance(seconds, int | float) and seconds > 0 else None,
+        report_progress=report_progress,
+        meta={key: meta[key] for key in _TRACE_KEYS if key in meta},
+    )
+
+
+async def call_tool(calls: Calls, wish: JsonObject, asked: Call) -> JsonObject:
+    """The answer of `call_tool` for arguments that fit its schema.
+
+    Args:
+        calls: the path of calls.
+        wish: the arguments of `call_tool`.
+        asked: the call of `call_tool` itself; its caller, trace and progress are those of each call.
+
+    Raises:
+        ToolError: `invalid_arguments` if it is neither one call nor a list of calls.
+    """
+    listed = wish.get("calls")
+    if isinstance(listed, list) and "name" not in wish:
+        entries = [entry for entry in listed if isinstance(entry, dict)]
+        # Progress of several calls under one token would run backwards, so lists report none.
+        made = [_one(entry, asked, report_progress=None) for entry in entries]
+        return results_as_mcp([call.tool for call in made], await calls.call_many(made))
+    if listed is not None or "name" not in wish:
+        raise ToolError(
+            INVALID_ARGUMENTS,
+            f"{CALL_TOOL} takes either `name` (with `arguments`) or `calls`, a list of "
+            '{"name": ..., "arguments": {...}}; nothing was called',
+        )
+    result = await calls.call(_one(wish, asked, report_progress=asked.report_progress))
+    return result.as_mcp()
+
+
+def _one(
+    entry: JsonObject,
+    asked: Call,
+    report_progress: Callable[[Progress], Awaitable[None]] | None,
+) -> Call:
+    name, version = str(entry["name"]), entry.get("version")
+    if name in META_TOOLS:
+        raise ToolError(
+            INVALID_ARGUMENTS, f"{name} is a tool of its own: call it directly, not through {CALL_TOOL}"
+        )
+    return Call(
+        name,
+        entry.get("arguments"),
+        version=version if isinstance(version, str) else None,
+        caller=asked.caller,
+        timeout_seconds=asked.timeout_seconds,
+        report_progress=report_progress,
+        meta=asked.meta,
+    )

@@ -1,0 +1,114 @@
+"""Tells clients that the tool list changed: only if what they would see really did, and not more than now and then.
+
+Older clients are told on their session, clients of 2026-07-28 on the stream they subscribed with. What the list
+is, `mcp_server.py` knows.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.session import ServerSession
+    from mcp_types import NotificationParams
+
+    from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.snapshot import Snapshot
+
+_log = logging.getLogger(__name__)
+
+DEBOUNCE_SECONDS: Final = 0.5
+"""Sources that connect one after the other make one notification, not one each."""
+_MOST_LISTENERS: Final = 1_024
+_TELL_SECONDS: Final = 5.0
+
+
+class ListChanges:
+    """Follows the catalogue and notifies the clients of one MCP server."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        visible: Callable[[], str],
+        *,
+        debounce_seconds: float = DEBOUNCE_SECONDS,
+    ) -> None:
+        """A notifier that is not running yet.
+
+        Args:
+            catalogue: what may change the list.
+            visible: the text of the list as it is now; two lists are the same if their texts are.
+            debounce_seconds: how long changes are gathered.
+        """
+        self._catalogue = catalogue
+        self._visible = visible
+        self._debounce = debounce_seconds
+        self._sessions: dict[int, ServerSession] = {}
+        self._bus = InMemorySubscriptionBus()
+        self._changed = anyio.Event()
+        self._told = ""
+        self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
+
+    async def catalogue_changed(self, before: Snapshot, after: Snapshot) -> None:
+        """Note that something changed; `running` looks whether it shows."""
+        self._changed.set()
+
+    async def client_initialized(
+        self, ctx: ServerRequestContext[object], _params: NotificationParams
+    ) -> None:
+        """Remember the session of a client that shook hands, until its connection ends."""
+        session = ctx.session
+        self._sessions[id(session)] = session
+        # The SDK has no public way to learn that a connection ended; without it the map would only grow.
+        ends = session._connection.exit_stack  # noqa: SLF001
+        ends.callback(self._sessions.pop, id(session), None)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Notify while the block runs; several connections of one server may each run it."""
+        if self not in self._catalogue.followers:
+            self._told = self._visible()
+        self._catalogue.followers = (*self._catalogue.followers, self)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._keep_telling)
+                yield
+                tasks.cancel_scope.cancel()
+        finally:
+            followers = list(self._catalogue.followers)
+            followers.remove(self)
+            self._catalogue.followers = tuple(followers)
+
+    async def _keep_telling(self) -> None:
+        while True:
+            await self._changed.wait()
+            await anyio.sleep(self._debounce)
+            # First the new event, then the look: a change in between is seen now or wakes the next round.
+            self._changed = anyio.Event()
+            now = self._visible()
+            if now != self._told:
+                self._told = now
+                await self._tell()
+
+    async def _tell(self) -> None:
+        await self._bus.publish(ToolsListChanged())
+        async with anyio.create_task_group() as tasks:
+            for session in list(self._sessions.values()):
+                tasks.start_soon(_tell_one, session)
+
+
+async def _tell_one(session: ServerSession) -> None:
+    # A client that does not read must hold up neither the others nor the next notification.
+    with anyio.move_on_after(_TELL_SECONDS):
+        try:
+            await session.send_tool_list_changed()
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            _log.debug("a client left before it could be told that the tool list changed")

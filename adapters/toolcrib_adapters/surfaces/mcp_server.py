@@ -1,0 +1,101 @@
+"""The MCP server that agents talk to, assembled from the SDK's low-level server and the agent surface.
+
+One object serves both generations of the protocol over every transport. What is answered is in
+`agent_surface.py`; transports are in `http_app.py` and `stdio.py`.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp_types import CallToolRequestParams, NotificationParams, PaginatedRequestParams
+
+from toolcrib_adapters.surfaces.agent_surface import AgentSurface
+from toolcrib_adapters.surfaces.list_changes import ListChanges
+from toolcrib_adapters.surfaces.meta_tools import INSTRUCTIONS
+from toolcrib_adapters.surfaces.publish_method import PUBLISH, PublishParams, published
+from toolcrib_adapters.surfaces.whole_answers import whole_answers
+from toolcrib_registry.permissions import AllowAll
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.models import InitializationOptions
+
+    from toolcrib_adapters.surfaces.publish_method import Publisher
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.calls import Calls
+    from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.permissions import Policy
+    from toolcrib_registry.search import Search
+
+
+class CribServer(Server[None]):
+    """The SDK's server, which says to older clients that it announces changes of its tool list."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """The handshake's answer; the SDK asks for it without notification options."""
+        options = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+
+def build_server(
+    catalogue: Catalogue,
+    calls: Calls,
+    search: Search,
+    *,
+    policy: Policy | None = None,
+    publisher: Publisher | None = None,
+) -> CribServer:
+    """The MCP server of a crib, for `serve_http`, `serve_stdio` or an in-process client.
+
+    Args:
+        catalogue: what there is.
+        calls: the path of calls.
+        search: finds tools.
+        policy: what callers may see; everything by default. `calls` has to use the same.
+        publisher: carries out `toolcrib/publish`; None refuses it.
+    """
+    surface = AgentSurface(catalogue, calls, search, policy or AllowAll())
+    changes = ListChanges(catalogue, surface.list_text)
+
+    @asynccontextmanager
+    async def lifespan(_server: Server[None]) -> AsyncIterator[None]:
+        async with changes.running():
+            yield
+
+    async def publish(_ctx: ServerRequestContext[Any, Any], params: PublishParams) -> JsonObject:
+        return await published(publisher, params)
+
+    server = CribServer(
+        "toolcrib",
+        version=version("toolcrib"),
+        instructions=INSTRUCTIONS,
+        lifespan=lifespan,
+        get_tool_input_schema=_no_mirrored_parameters,
+        on_subscriptions_listen=changes.listen,
+    )
+    server.add_request_handler("tools/list", PaginatedRequestParams, surface.list_tools)
+    server.add_request_handler("tools/call", CallToolRequestParams, surface.call)
+    server.add_request_handler(PUBLISH, PublishParams, publish)
+    server.add_notification_handler(
+        "notifications/initialized", NotificationParams, changes.client_initialized
+    )
+    server.middleware.append(whole_answers)
+    return server
+
+
+def _no_mirrored_parameters(_name: str) -> None:
+    """No listed tool mirrors parameters into headers, so there is no schema to hold headers against.
+
+    Without this hook the SDK would run `tools/list` before each call over HTTP.
+    """

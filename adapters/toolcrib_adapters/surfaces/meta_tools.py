@@ -1,0 +1,143 @@
+"""The meta-tools: what an agent sees instead of thousands of tool definitions.
+
+Names, texts and schemas; every word is paid for by every conversation, so the three share a fixed token budget
+with the tools that later issues add. They are checked like any other tool: each has a contract. What they do is
+in `mcp_server.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolcrib_protocol.tool import Behaviour, Contract
+
+from toolcrib_registry.calls import MOST_CALLS_AT_ONCE
+from toolcrib_registry.records import VersionRecord
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import JsonObject
+
+SEARCH_TOOLS: Final = "search_tools"
+DESCRIBE_TOOLS: Final = "describe_tools"
+CALL_TOOL: Final = "call_tool"
+MOST_QUERIES: Final = 8
+MOST_HITS: Final = 20
+USUAL_HITS: Final = 5
+MOST_NAMES: Final = 20
+_GROUP: Final = "toolcrib"
+
+INSTRUCTIONS: Final = (
+    "Many tools stand behind three. Find tools with search_tools, read a full schema with describe_tools if the "
+    "signature is not enough, run them with call_tool. If a call fails, first check the arguments against the "
+    "returned schema, then look at `kind` before retrying (retryable: try again; fatal: change the call; "
+    "needs_human: ask). Facts come only from results."
+)
+
+_SEARCH_TEXT: Final = (
+    "Find tools by what they do. One query per task, in your own words, any language; tool names work too. "
+    "Groups (number of tools):"
+)
+_CALL_TEXT: Final = (
+    "Call a tool by name, or several at once with `calls` (they run in parallel). On failure check the arguments "
+    "against the returned schema first, then `kind` before retrying."
+)
+
+
+def _schema(properties: JsonObject, *required: str) -> JsonObject:
+    schema: JsonObject = {"type": "object", "properties": properties}
+    return {**schema, "required": [*required]} if required else schema
+
+
+_ONE_CALL: Final[JsonObject] = {
+    "name": {"type": "string"},
+    "arguments": {"type": "object"},
+    "version": {"type": "string", "description": "Range, e.g. ^1"},
+}
+
+_SEARCH_SCHEMA: Final = _schema(
+    {
+        "queries": {
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 1,
+            "maxItems": MOST_QUERIES,
+        },
+        "group": {"type": "string", "description": "Only this group"},
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_HITS,
+            "description": f"Hits per query, default {USUAL_HITS}",
+        },
+        "detail": {"enum": ["names", "signatures", "schemas"]},
+    },
+    "queries",
+)
+_DESCRIBE_SCHEMA: Final = _schema(
+    {
+        "names": {
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 1,
+            "maxItems": MOST_NAMES,
+        }
+    },
+    "names",
+)
+_CALL_SCHEMA: Final = _schema(
+    {
+        **_ONE_CALL,
+        "calls": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_CALLS_AT_ONCE,
+            "items": _schema(
+                {"name": {"type": "string"}, "arguments": {"type": "object"}, "version": {"type": "string"}},
+                "name",
+            ),
+        },
+    }
+)
+
+
+def _record(name: str, text: str, schema: JsonObject, *, reads: bool) -> VersionRecord:
+    contract = Contract(
+        group=_GROUP,
+        name=name,
+        description=text,
+        input_schema=schema,
+        behaviour=Behaviour(read_only=True if reads else None),
+    )
+    return VersionRecord.of(contract, _GROUP, name)
+
+
+META_TOOLS: Final = {
+    record.upstream_name: record
+    for record in (
+        _record(SEARCH_TOOLS, _SEARCH_TEXT, _SEARCH_SCHEMA, reads=True),
+        _record(
+            DESCRIBE_TOOLS,
+            "Full schemas, errors and examples of tools by name or group/tool reference.",
+            _DESCRIBE_SCHEMA,
+            reads=True,
+        ),
+        _record(CALL_TOOL, _CALL_TEXT, _CALL_SCHEMA, reads=False),
+    )
+}
+"""The meta-tools by name, in the order in which they are listed."""
+
+
+def definitions(group_summary: str) -> list[JsonObject]:
+    """The meta-tools as `tools/list` shows them to a caller whose groups are `group_summary`."""
+    return [_definition(record, group_summary) for record in META_TOOLS.values()]
+
+
+def _definition(record: VersionRecord, group_summary: str) -> JsonObject:
+    contract = record.contract
+    is_search = contract.name == SEARCH_TOOLS
+    tool: JsonObject = {
+        "name": contract.name,
+        "description": f"{contract.description}\n{group_summary}" if is_search else contract.description,
+        "inputSchema": contract.input_schema,
+    }
+    return {**tool, "annotations": {"readOnlyHint": True}} if contract.behaviour.read_only else tool

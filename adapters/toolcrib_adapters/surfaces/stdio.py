@@ -1,0 +1,93 @@
+"""The MCP server over standard input and output.
+
+Standard output carries the protocol and nothing else: what tools or libraries print goes to standard error. The
+server ends when its input ends or the process is told to end; either way what it opened is closed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from toolcrib_adapters.surfaces.stop_signals import stop_signals
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from toolcrib_adapters.surfaces.mcp_server import CribServer
+
+_log = logging.getLogger(__name__)
+
+_CHUNK: Final = 65_536
+_LONGEST_LINE: Final = 64 * 1024 * 1024
+
+
+async def serve_stdio(server: CribServer) -> None:
+    """Serve the process's standard streams until the input ends or a SIGTERM or SIGINT arrives."""
+    async with stop_signals() as stop, anyio.create_task_group() as tasks:
+
+        async def end_when_told() -> None:
+            await stop.wait()
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(end_when_told)
+        with _claimed_streams() as (source, sink):
+            lines = _Lines(source)
+            writer = anyio.wrap_file(os.fdopen(sink, "w", encoding="utf-8", closefd=False))
+            async with stdio_server(lines, writer) as (read, write):  # type: ignore[arg-type]
+                await server.run(read, write, server.create_initialization_options())
+        tasks.cancel_scope.cancel()
+
+
+class _Lines:
+    """The lines of a file descriptor; unlike a file read in a thread, waiting for one can be cancelled."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        pending = bytearray()
+        while chunk := await self._read():
+            pending += chunk
+            if b"\n" in chunk:
+                *lines, pending = pending.split(b"\n")
+                for line in lines:
+                    yield line.decode("utf-8", "replace")
+            if len(pending) > _LONGEST_LINE:
+                _log.error("a message of more than %d bytes; ending the connection", _LONGEST_LINE)
+                return
+        if pending:
+            yield pending.decode("utf-8", "replace")
+
+    async def _read(self) -> bytes:
+        try:
+            await anyio.wait_readable(self._descriptor)
+        except OSError:
+            # A regular file is always readable and cannot be waited for.
+            return await anyio.to_thread.run_sync(os.read, self._descriptor, _CHUNK)
+        return os.read(self._descriptor, _CHUNK)
+
+
+@contextmanager
+def _claimed_streams() -> Iterator[tuple[int, int]]:
+    """Private copies of standard input and output; the public ones lead to nothing and to standard error."""
+    sys.stdout.flush()
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    try:
+        yield source, sink
+    finally:
+        sys.stdout.flush()
+        os.dup2(source, 0)
+        os.dup2(sink, 1)
+        os.close(source)
+        os.close(sink)
