@@ -1,0 +1,58 @@
+"""The thin client of a crib: find tools, call them, offer them to a model, publish new ones."""
+
+from toolcrib_client.calls import Call
+from toolcrib_client.crib import Crib
+from toolcrib_client.failures import (
+    AtCapacity,
+    BadAnswer,
+    InvalidArguments,
+    InvalidContract,
+    NeedsHuman,
+    NeedsSignIn,
+    NotCallable,
+    NotPermitted,
+    OutcomeUnknown,
+    SourceDisconnected,
+    SourceUnavailable,
+    ToolCrashed,
+    ToolFailed,
+    ToolTimedOut,
+    UnknownTool,
+)
+from toolcrib_client.hits import Hit, PublishReceipt, SearchAnswer, ToolDescription
+from toolcrib_client.timeouts import Timeouts
+from toolcrib_protocol.errors import ErrorKind, ToolError
+from toolcrib_protocol.function_tool import tool
+from toolcrib_protocol.result import Result, Status
+from toolcrib_protocol.tool import Contract
+
+__all__ = [
+    "AtCapacity",
+    "BadAnswer",
+    "Call",
+    "Contract",
+    "Crib",
+    "ErrorKind",
+    "Hit",
+    "InvalidArguments",
+    "InvalidContract",
+    "NeedsHuman",
+    "NeedsSignIn",
+    "NotCallable",
+    "NotPermitted",
+    "OutcomeUnknown",
+    "PublishReceipt",
+    "Result",
+    "SearchAnswer",
+    "SourceDisconnected",
+    "SourceUnavailable",
+    "Status",
+    "Timeouts",
+    "ToolCrashed",
+    "ToolDescription",
+    "ToolError",
+    "ToolFailed",
+    "ToolTimedOut",
+    "UnknownTool",
+    "tool",
+]

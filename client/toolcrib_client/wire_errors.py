@@ -1,0 +1,99 @@
+"""What a failed request means to its sender, as a `ToolError` of the right class.
+
+The point is honesty about calls: a request that may have been carried out without an answer is an
+unknown outcome unless repeating it is harmless. Used by `connection`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND
+
+from toolcrib_client.failures import failure
+from toolcrib_protocol.errors import (
+    INTERNAL,
+    NOT_PERMITTED,
+    OUTCOME_UNKNOWN,
+    SOURCE_DISCONNECTED,
+    TOOL_TIMED_OUT,
+    UPSTREAM_PROTOCOL,
+    ErrorKind,
+    ToolError,
+)
+
+if TYPE_CHECKING:
+    from mcp.shared.exceptions import MCPError
+
+    from toolcrib_client.target import Target
+    from toolcrib_protocol.json_value import Json
+
+_KINDS: Final = frozenset(ErrorKind)
+_WITHOUT_ANSWER: Final = frozenset({SOURCE_DISCONNECTED, TOOL_TIMED_OUT, INTERNAL})
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request that failed after it was handed to the transport.
+
+    Attributes:
+        target: where it went.
+        what: what it was, in words (`the call of 'time__now'`).
+        may_repeat: whether sending it twice is harmless.
+    """
+
+    target: Target
+    what: str
+    may_repeat: bool
+
+    def failed(self, error: MCPError) -> ToolError:
+        """What the server's or the transport's error means."""
+        told = read_error(error.data)
+        if told is not None:
+            return self._honest(told)
+        match error.code:
+            case code if code == CONNECTION_CLOSED:
+                text = f"the connection to {self.target} was lost before {self.what} was answered"
+                return self._honest(failure(SOURCE_DISCONNECTED, text, ErrorKind.RETRYABLE))
+            case code if code == INTERNAL_ERROR:
+                text = (
+                    f"{self.target} failed at {self.what} ({error.message}); its log has the "
+                    "details"
+                )
+                return self._honest(failure(INTERNAL, text))
+            case code if code == METHOD_NOT_FOUND:
+                return failure(
+                    NOT_PERMITTED, f"{self.target} does not offer {self.what} ({error.message})"
+                )
+            case code:
+                text = f"{self.target} refused {self.what}: {error.message} (JSON-RPC error {code})"
+                return failure(UPSTREAM_PROTOCOL, text)
+
+    def timed_out(self, seconds: float) -> ToolError:
+        """What it means that no answer came in time."""
+        text = f"{self.target} gave no answer to {self.what} within {seconds:g} s"
+        return self._honest(failure(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE))
+
+    def _honest(self, error: ToolError) -> ToolError:
+        if self.may_repeat or error.code not in _WITHOUT_ANSWER:
+            return error
+        return failure(
+            OUTCOME_UNKNOWN,
+            f"{error.message}. It may have been carried out: look before repeating it",
+            ErrorKind.NEEDS_HUMAN,
+            {**error.details, "cause": error.code},
+        )
+
+
+def read_error(facts: Json) -> ToolError | None:
+    """The error that `{code, message, kind, details?}` writes; None for anything else."""
+    if not isinstance(facts, dict):
+        return None
+    code, message, kind, details = (
+        facts.get(key) for key in ("code", "message", "kind", "details")
+    )
+    if not isinstance(code, str) or not isinstance(message, str):
+        return None
+    known_kind = ErrorKind(kind) if isinstance(kind, str) and kind in _KINDS else ErrorKind.FATAL
+    return failure(code, message, known_kind, details if isinstance(details, dict) else None)
