@@ -1,0 +1,1 @@
+"""Technology: sources, stores, search, surfaces, and the composition root that puts them together."""
