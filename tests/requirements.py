@@ -1,0 +1,246 @@
+"""What toolcrib promises: an id, the statement, and where the promise comes from.
+
+A test that proves a promise is marked `@pytest.mark.promise("id")`; `test_requirements.py` holds
+both directions. This is a table, not a plan: a promise is added together with the test that proves
+it. Each area has a section of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One promised behaviour.
+
+    Attributes:
+        id: what tests are marked with; `area-what`, never changed once published.
+        statement: what holds, as a sentence a user could rely on.
+        source: who asked for it: an issue and its section, a field case, a specification.
+    """
+
+    id: str
+    statement: str
+    source: str
+
+
+HOUSE: Final = (
+    Promise(
+        "house-one-wheel",
+        "One wheel brings the four packages, typed, with the licence, without the tests.",
+        "issue 2, section 1",
+    ),
+    Promise(
+        "house-thin-client",
+        "Importing the client loads no index, database, encoder or command line.",
+        "issue 2, section 1",
+    ),
+    Promise(
+        "house-missing-extra",
+        "With the base install, the command says what to install and exits with 2; no traceback.",
+        "issue 2, section 1",
+    ),
+    Promise(
+        "house-install-lines",
+        "The install lines of the README name a distribution and extras that exist.",
+        "issue 2, section 1",
+    ),
+    Promise(
+        "house-imports-one-way",
+        "Rooms import downwards only, and each heavy library is imported in one package.",
+        "issue 2, section 1",
+    ),
+    Promise("house-small-files", "No file grows over its limit of lines.", "issue 2, section 1"),
+    Promise(
+        "house-quiet-setup",
+        "Setting up a second time changes nothing and prints nothing.",
+        "issue 2, section 1",
+    ),
+    Promise(
+        "house-documentation-runs",
+        "Every Python and shell block in the README and the documentation is run by a test.",
+        "issue 2, section 1",
+    ),
+    Promise(
+        "house-promises-proved",
+        "Each promise has a test, and each mark names a promise.",
+        "issue 2, section 1",
+    ),
+)
+
+CONTRACT: Final = (
+    Promise(
+        "contract-complete",
+        "A contract carries everything a caller relies on and is read back from JSON as it "
+        "was written.",
+        "issue 2, section 2",
+    ),
+    Promise(
+        "contract-unknown-is-not-safe",
+        "What a tool does not declare stays unknown and never counts as harmless to repeat.",
+        "issue 2, section 2",
+    ),
+    Promise(
+        "contract-fingerprint",
+        "Two contracts have the same fingerprint exactly if they say the same, whatever "
+        "their version.",
+        "issue 2, section 2",
+    ),
+    Promise(
+        "contract-errors-travel",
+        "Code, kind and details of an error survive the MCP wire, and text alone never makes "
+        "a call repeatable.",
+        "issue 2, section 2",
+    ),
+    Promise(
+        "contract-content-survives",
+        "Content blocks pass in order with annotations, `_meta` and fields nobody knows.",
+        "issue 2, section 2",
+    ),
+    Promise(
+        "contract-integers-exact",
+        "Integers beyond 2^53 reach Python functions and come back digit for digit.",
+        "issue 2, section 2",
+    ),
+    Promise(
+        "contract-version-ranges",
+        "A reference's range admits exactly the versions that its text says.",
+        "issue 2, section 2",
+    ),
+    Promise(
+        "contract-published-names",
+        "Every published name is accepted by common model APIs, and no two tools share one.",
+        "issue 2, section 2",
+    ),
+)
+
+SCHEMA: Final[tuple[Promise, ...]] = ()
+
+CATALOGUE: Final[tuple[Promise, ...]] = ()
+
+SOURCES: Final = (
+    Promise(
+        "python-function-contract",
+        "A decorated function, sync or async, becomes a contract: schemas from hints, texts "
+        "and errors from the docstring.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-function-stays-callable",
+        "Marking a function as a tool does not change it.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-worker-crash",
+        "A crash of a function ends its worker process and never the crib; the next call is "
+        "answered.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-timeout-stops",
+        "A function that timed out is really stopped, with all the processes it started.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-stop-hits-its-own",
+        "Stopping a sync function ends no other call.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-leak-bounded",
+        "A function cannot allocate beyond its limit, and a process that keeps too much is "
+        "replaced.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-own-room",
+        "Functions run in a folder of their own with a minimal environment and no "
+        "descriptors of the crib.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-output-is-free",
+        "What a function prints or reads does not disturb the crib.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-load-failure-told",
+        "A target that cannot be loaded is a state of its source with file, line and message.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-broken-function-alone",
+        "A function that cannot become a tool is quarantined with the reason; its neighbours "
+        "are offered.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-reload",
+        "A change of the target's files is listed anew without a restart; calls that run end "
+        "as they began.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-no-orphans",
+        "A crib that is killed leaves no worker process behind.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "python-outcome-honest",
+        "A stopped or crashed call may be repeated only where the contract says that is harmless.",
+        "issue 2, section 4; architecture, rule 5",
+    ),
+    Promise(
+        "snapshot-forms",
+        "Stored lists, contract files in JSON and YAML, and the OpenAI, Anthropic and Gemini "
+        "function forms are read.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "snapshot-refuses-calls",
+        "A tool that is only catalogued refuses calls and says what would make it callable.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "snapshot-broken-entry-alone",
+        "A broken entry of a file is quarantined alone, with the place of its fault.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "snapshot-follows-file",
+        "A snapshot's file that changes is listed anew; one that cannot be read is a state "
+        "with line and column.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "snapshot-hostile-files",
+        "Contract files are read with bounds: size, depth, alias bombs and YAML object tags "
+        "do no harm.",
+        "issue 2, section 4",
+    ),
+)
+
+SEARCH: Final[tuple[Promise, ...]] = ()
+
+SURFACE: Final[tuple[Promise, ...]] = ()
+
+COMMAND_LINE: Final[tuple[Promise, ...]] = ()
+
+CLIENT: Final[tuple[Promise, ...]] = ()
+
+FIELD: Final[tuple[Promise, ...]] = ()
+
+PROMISES: Final = (
+    *HOUSE,
+    *CONTRACT,
+    *SCHEMA,
+    *CATALOGUE,
+    *SOURCES,
+    *SEARCH,
+    *SURFACE,
+    *COMMAND_LINE,
+    *CLIENT,
+    *FIELD,
+)
