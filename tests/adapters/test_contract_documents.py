@@ -61,6 +61,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
+@pytest.mark.promise("snapshot-hostile-files")
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [

@@ -75,6 +75,7 @@ async def crib() -> AsyncIterator[Crib]:
         tasks.cancel_scope.cancel()
 
 
+@pytest.mark.promise("python-function-contract")
 async def test_the_functions_of_the_example_are_found_checked_and_called() -> None:
     async with crib() as running:
         await running.add(
@@ -108,6 +109,7 @@ async def test_the_functions_of_the_example_are_found_checked_and_called() -> No
         assert refused.error.code == INVALID_ARGUMENTS
 
 
+@pytest.mark.promise("python-outcome-honest")
 @pytest.mark.parametrize(
     ("tool", "code", "kind"),
     [
@@ -138,6 +140,7 @@ async def test_a_stopped_or_crashed_call_is_repeatable_only_where_that_is_harmle
         assert (error.code, error.kind) == (code, kind)
 
 
+@pytest.mark.promise("snapshot-refuses-calls")
 async def test_the_contracts_of_the_example_are_catalogued_and_calls_are_refused() -> None:
     async with crib() as running:
         file = EXAMPLES / "contracts" / "stock_room.yaml"
@@ -154,6 +157,7 @@ async def test_the_contracts_of_the_example_are_catalogued_and_calls_are_refused
         assert str(file) in refused.text
 
 
+@pytest.mark.promise("snapshot-forms")
 async def test_every_form_of_a_stored_list_ends_as_the_same_tool(tmp_path: Path) -> None:
     schema: JsonObject = {"type": "object", "properties": {"city": {"type": "string"}}}
     named: JsonObject = {"name": "forecast", "description": "Weather of a city."}

@@ -39,6 +39,7 @@ def entries(document: Json) -> tuple[Json | Contract, ...]:
     return read.entries
 
 
+@pytest.mark.promise("snapshot-forms")
 @pytest.mark.parametrize(
     "document",
     [
@@ -65,6 +66,7 @@ def test_pages_are_joined_in_their_order() -> None:
     )
 
 
+@pytest.mark.promise("snapshot-forms")
 @pytest.mark.parametrize(
     "entry",
     [
@@ -169,6 +171,7 @@ def test_our_own_form_is_read_as_a_contract(document: Json) -> None:
     assert contract.declares_version
 
 
+@pytest.mark.promise("snapshot-forms")
 def test_parameters_and_returns_name_the_schemas_of_our_own_form_too() -> None:
     (contract,) = entries(
         {"name": "f", "group": "sky", "parameters": SCHEMA, "returns": {"type": "object"}}

@@ -82,6 +82,7 @@ EXPECTED = Docstring(
 )
 
 
+@pytest.mark.promise("python-function-contract")
 @pytest.mark.parametrize("text", [GOOGLE, NUMPY, REST], ids=["google", "numpy", "rest"])
 def test_each_style_gives_text_parameters_and_errors(text: str) -> None:
     assert read_docstring(text) == EXPECTED

@@ -72,6 +72,7 @@ def answer(function: Callable[..., object], **given: Any) -> Result:
 # --- the decorator ------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("python-function-stays-callable")
 def test_a_marked_function_stays_callable_as_it_is() -> None:
     @tool
     def double(number: int) -> int:
@@ -173,6 +174,7 @@ def test_a_declaration_that_cannot_be_used_is_refused_with_its_place(
 # --- input --------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("python-function-contract")
 def test_hints_defaults_and_docstring_make_the_input_schema() -> None:
     def order(  # type: ignore[no-untyped-def]
         item: str,

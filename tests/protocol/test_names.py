@@ -101,11 +101,13 @@ def test_accents_are_folded_and_lost_letters_leave_a_hash() -> None:
     assert slug("a" * 65) != slug("a" * 66)
 
 
+@pytest.mark.promise("contract-published-names")
 @given(identities, st.sets(st.text(max_size=5)))
 def test_every_tool_gets_a_name_that_model_apis_accept(tool: ToolId, taken: set[str]) -> None:
     assert PUBLISHED_NAME.fullmatch(published_name(tool, taken))
 
 
+@pytest.mark.promise("contract-published-names")
 @given(st.lists(identities, unique=True, max_size=30))
 def test_no_two_tools_get_the_same_published_name(tools: list[ToolId]) -> None:
     taken: set[str] = set()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
 
 
+@pytest.mark.promise("contract-content-survives")
 def test_an_answer_passes_block_for_block_with_fields_nobody_knows() -> None:
     answer: JsonObject = {
         "content": [
@@ -63,6 +64,7 @@ def test_unwrap_gives_data_else_text_else_raises() -> None:
     assert caught.value is error
 
 
+@pytest.mark.promise("contract-errors-travel")
 @pytest.mark.parametrize("kind", list(ErrorKind))
 @pytest.mark.parametrize("code", [AT_CAPACITY, TOOL_FAILED, "out_of_stock"])
 @pytest.mark.parametrize("details", [{}, {"retry_after_seconds": 3}])
@@ -78,6 +80,7 @@ def test_an_error_keeps_code_kind_and_details_over_the_wire(
     assert received.meta["vendor/x"] == 1
 
 
+@pytest.mark.promise("contract-errors-travel")
 def test_a_plain_failure_adds_nothing_to_what_the_tool_said() -> None:
     answer: JsonObject = {"content": [text_block("boom")], "isError": True}
     result = Result.from_mcp(answer)

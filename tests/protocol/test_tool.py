@@ -49,6 +49,7 @@ FULL = {
 }
 
 
+@pytest.mark.promise("contract-complete")
 def test_a_contract_is_read_back_from_its_json_as_it_was() -> None:
     contract = Contract.model_validate(FULL)
     again = Contract.model_validate(contract.as_json())
@@ -76,6 +77,7 @@ def test_a_contract_knows_its_identity_and_reference() -> None:
     assert contract.version == Version(2, 1, 0)
 
 
+@pytest.mark.promise("contract-fingerprint")
 def test_the_fingerprint_tells_contracts_apart_whatever_their_version() -> None:
     contract = Contract.model_validate(FULL)
     later = Contract.model_validate({**FULL, "version": "3.0.0"})
@@ -114,6 +116,7 @@ def test_a_contract_cannot_be_changed() -> None:
         contract.name = "other"  # type: ignore[misc]
 
 
+@pytest.mark.promise("contract-unknown-is-not-safe")
 def test_what_is_not_declared_is_unknown_and_never_safe() -> None:
     behaviour = Contract(group="mail", name="send").behaviour
     assert behaviour == Behaviour()

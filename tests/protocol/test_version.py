@@ -65,6 +65,7 @@ def test_text_that_is_no_version_is_refused_with_the_form_to_write(text: str) ->
     assert repr(text) in caught.value.message
 
 
+@pytest.mark.promise("contract-version-ranges")
 @pytest.mark.parametrize(
     ("written", "inside", "outside"),
     [
@@ -101,6 +102,7 @@ def test_a_range_admits_what_its_text_says(
     assert [text for text in outside if parsed.admits(Version.parse(text))] == []
 
 
+@pytest.mark.promise("contract-version-ranges")
 @given(ranges(), near_versions)
 def test_a_list_of_clauses_admits_what_every_clause_admits(text: str, version: Version) -> None:
     together = VersionRange.parse(text).admits(version)

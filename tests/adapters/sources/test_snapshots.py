@@ -53,6 +53,7 @@ async def test_published_entries_are_offered_from_the_settings_themselves() -> N
     assert host.listings[0].entries[1] == OTHER
 
 
+@pytest.mark.promise("snapshot-broken-entry-alone")
 async def test_a_broken_entry_is_quarantined_and_the_others_are_offered(tmp_path: Path) -> None:
     file = tmp_path / "tools.yaml"
     file.write_text("- name: a\n  version: '1'\n- 3\n- name: b\n  parameters: {type: object}\n")
@@ -69,6 +70,7 @@ async def test_a_broken_entry_is_quarantined_and_the_others_are_offered(tmp_path
     assert listing.quarantined[1].raw == {"entry": 3}
 
 
+@pytest.mark.promise("snapshot-refuses-calls")
 async def test_a_call_is_refused_with_what_would_make_it_possible(tmp_path: Path) -> None:
     file = tmp_path / "tools.json"
     for source, origin in (
@@ -81,6 +83,7 @@ async def test_a_call_is_refused_with_what_would_make_it_possible(tmp_path: Path
         assert f"'forecast' is catalogued {origin} for reading only" in caught.value.message
 
 
+@pytest.mark.promise("snapshot-follows-file")
 async def test_a_file_that_changes_is_listed_anew_and_one_that_breaks_is_a_state(
     tmp_path: Path,
 ) -> None:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
 
 _HEADER: Final = struct.Struct(">I")
+SYNC_LANE: Final = "sync"
+"""A worker that runs one sync function at a time."""
+ASYNC_LANE: Final = "async"
+"""A worker that runs async functions together."""
 LARGEST_FRAME_BYTES: Final = 64 * 1024 * 1024
 
 

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.abc
 
-from toolcrib_adapters.sources.python_functions.worker_process import (
-    ASYNC_LANE,
-    SYNC_LANE,
-    WorkerProcess,
-)
+from toolcrib_adapters.sources.python_functions.frames import ASYNC_LANE, SYNC_LANE
+from toolcrib_adapters.sources.python_functions.worker_process import WorkerProcess
 from toolcrib_protocol.errors import (
     AT_CAPACITY,
     SOURCE_UNAVAILABLE,

@@ -15,13 +15,19 @@ import select
 import signal
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from toolcrib_adapters.sources.python_functions.frames import FrameError, FrameReader, packed
+from toolcrib_adapters.sources.python_functions.frames import (
+    ASYNC_LANE,
+    FrameError,
+    FrameReader,
+    packed,
+)
 from toolcrib_adapters.sources.python_functions.target import TargetError, load_target, place_of
 from toolcrib_protocol.errors import TOOL_FAILED, UNKNOWN_TOOL, ToolError
 from toolcrib_protocol.result import Result
@@ -35,8 +41,6 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES: Final = 65_536
 _STATM = Path("/proc/self/statm")
-SYNC_LANE: Final = "sync"
-ASYNC_LANE: Final = "async"
 
 
 class Channel:
@@ -192,7 +196,9 @@ def _limit_memory(limit_bytes: int) -> None:
     # libraries only reserve, and stop them at a fraction of the limit.
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     allowed = limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (allowed, hard))
+    # A system that knows the limit but not how to hold it may refuse.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_DATA, (allowed, hard))
 
 
 def main() -> None:

@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.abc
 
-from toolcrib_adapters.sources.python_functions.frames import FrameError, FrameReader, packed
+from toolcrib_adapters.sources.python_functions.frames import (
+    SYNC_LANE,
+    FrameError,
+    FrameReader,
+    packed,
+)
 from toolcrib_protocol.errors import (
     INVALID_ARGUMENTS,
     SOURCE_UNAVAILABLE,
@@ -43,8 +48,6 @@ _PROGRAM: Final = "toolcrib_adapters.sources.python_functions.worker"
 _STOP_SECONDS: Final = 1.0
 _CLOSE_SECONDS: Final = 5.0
 _LONGEST_PRINT: Final = 4_000
-SYNC_LANE: Final = "sync"
-ASYNC_LANE: Final = "async"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ def error_of(result: Result) -> ToolError:
     return result.error
 
 
+@pytest.mark.promise("contract-integers-exact")
 async def test_sync_and_async_functions_answer_with_data_and_text(tmp_path: Path) -> None:
     code = """
         import asyncio
@@ -54,6 +55,7 @@ async def test_sync_and_async_functions_answer_with_data_and_text(tmp_path: Path
         assert (await functions.call("wait", seconds=0)).data == {"waited": 0}
 
 
+@pytest.mark.promise("python-output-is-free")
 async def test_what_a_function_prints_or_reads_does_not_touch_the_channel(tmp_path: Path) -> None:
     code = """
         import os, subprocess, sys
@@ -212,6 +214,7 @@ CRASHES = """
 """
 
 
+@pytest.mark.promise("python-worker-crash")
 @pytest.mark.parametrize(
     ("how", "words"),
     [
@@ -233,6 +236,7 @@ async def test_a_crash_ends_the_worker_and_never_the_crib(
         assert [state.status for state in functions.host.states][-1] is SourceStatus.READY
 
 
+@pytest.mark.promise("python-timeout-stops")
 @linux_only
 async def test_a_sync_function_that_loops_is_really_stopped_with_all_it_started(
     tmp_path: Path,
@@ -315,6 +319,7 @@ async def test_a_caller_that_gives_up_stops_a_sync_function(tmp_path: Path) -> N
         assert (await functions.call("sync_pid")).data != {"result": pid}
 
 
+@pytest.mark.promise("python-timeout-stops")
 async def test_an_async_function_is_cancelled_and_its_neighbours_live_on(tmp_path: Path) -> None:
     note = pipe(tmp_path / "note")
     async with desk(tmp_path / "a.py", SLOW) as functions:
@@ -331,6 +336,7 @@ async def test_an_async_function_is_cancelled_and_its_neighbours_live_on(tmp_pat
         assert (await functions.call("async_pid")).data == {"result": pid}
 
 
+@pytest.mark.promise("python-stop-hits-its-own")
 @linux_only
 async def test_an_async_function_that_blocks_takes_only_its_own_process_with_it(
     tmp_path: Path,
@@ -376,6 +382,7 @@ async def test_no_more_sync_calls_run_at_once_than_there_are_processes(tmp_path:
         assert (await functions.call("sync_pid")).data is not None
 
 
+@pytest.mark.promise("python-stop-hits-its-own")
 async def test_sync_calls_at_the_same_time_have_processes_of_their_own_which_are_used_again(
     tmp_path: Path,
 ) -> None:
@@ -389,6 +396,7 @@ async def test_sync_calls_at_the_same_time_have_processes_of_their_own_which_are
         tasks.cancel_scope.cancel()
 
 
+@pytest.mark.promise("python-leak-bounded")
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS does not limit a process's memory")
 async def test_a_function_cannot_allocate_more_than_its_process_may(tmp_path: Path) -> None:
     code = """
@@ -410,6 +418,7 @@ async def test_a_function_cannot_allocate_more_than_its_process_may(tmp_path: Pa
         assert (await functions.call("grow", megabytes=1)).data != small.data
 
 
+@pytest.mark.promise("python-own-room")
 async def test_a_function_sees_a_folder_of_its_own_and_no_secret_of_the_crib(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ from toolcrib_registry.records import SourceKind, SourceRecord
 ONE = "@tool\ndef one() -> int: return 1\n"
 
 
+@pytest.mark.promise("python-broken-function-alone")
 async def test_every_marked_function_is_offered_and_a_broken_one_is_set_aside_alone(
     tmp_path: Path,
 ) -> None:
@@ -64,6 +65,7 @@ async def test_every_marked_function_is_offered_and_a_broken_one_is_set_aside_al
     assert "*words has no schema" in listing.quarantined[0].reason
 
 
+@pytest.mark.promise("python-load-failure-told")
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -101,6 +103,7 @@ async def test_a_file_that_is_missing_is_loaded_as_soon_as_it_is_there(tmp_path:
         assert (await functions.call("one")).data == {"result": 1}
 
 
+@pytest.mark.promise("python-reload")
 async def test_a_change_of_the_file_is_listed_anew_without_a_restart(tmp_path: Path) -> None:
     async with desk(tmp_path / "a.py", ONE) as functions:
         await functions.rewrite(ONE.replace("return 1", "return 2"))
@@ -126,6 +129,7 @@ async def test_a_change_of_a_file_beside_it_is_seen_too(tmp_path: Path) -> None:
         assert (await functions.call("one")).data == {"result": 11}
 
 
+@pytest.mark.promise("python-reload")
 async def test_a_call_that_runs_while_the_file_changes_ends_as_it_began(tmp_path: Path) -> None:
     code = """
         import pathlib
@@ -253,6 +257,7 @@ async def test_an_interpreter_that_cannot_run_workers_is_a_state_that_says_why(
         assert "cannot be started" in functions.state.reason
 
 
+@pytest.mark.promise("python-no-orphans")
 @pytest.mark.skipif(sys.platform != "linux", reason="waits for processes by pidfd")
 async def test_a_crib_that_is_killed_leaves_no_worker_behind(tmp_path: Path) -> None:
     code = """

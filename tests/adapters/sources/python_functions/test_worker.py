@@ -168,8 +168,47 @@ def test_a_target_knows_its_tools_its_faults_and_its_files(target: Target, tmp_p
     assert target.own_files() == [str(tmp_path / "desk_in_process.py")]
 
 
-def test_a_file_that_is_no_python_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "desk.txt"
-    file.write_text("text")
-    with pytest.raises(TargetError, match="is not a Python file"):
-        load_target(str(file), "desk")
+@pytest.fixture
+def clean_imports() -> Iterator[None]:
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("clean_imports")
+def test_a_file_in_a_package_a_module_and_a_file_with_a_taken_name_are_loaded(
+    tmp_path: Path,
+) -> None:
+    one = HEAD + "@tool\ndef one() -> int: return 1\n"
+    package = tmp_path / "desk_in_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "inside.py").write_text("from . import beside\n" + one)
+    (package / "beside.py").touch()
+    (tmp_path / "json.py").write_text(one)
+    for name in (str(package / "inside.py"), "desk_in_package.inside", str(tmp_path / "json.py")):
+        assert [tool.contract.name for tool in load_target(name, "desk").tools] == ["one"]
+
+
+@pytest.mark.usefixtures("clean_imports")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fault.py", r"fault\.py, line 1: SyntaxError"),
+        ("empty.py", "put `@tool` above each function"),
+        ("missing.py", "there is no file"),
+        ("desk.txt", "is not a Python file"),
+        ("no_such_module_here", "there is no module 'no_such_module_here'"),
+    ],
+)
+def test_a_target_that_cannot_be_loaded_says_where_and_why(
+    tmp_path: Path, name: str, words: str
+) -> None:
+    (tmp_path / "fault.py").write_text("def f(:")
+    (tmp_path / "empty.py").touch()
+    (tmp_path / "desk.txt").touch()
+    target = name if name.startswith("no_such") else str(tmp_path / name)
+    with pytest.raises(TargetError, match=words):
+        load_target(target, "desk")
