@@ -7,12 +7,14 @@ results here, never exceptions, except faults of our own.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from toolcrib_protocol.errors import (
+    INTERNAL,
     OUTCOME_UNKNOWN,
     SOURCE_DISCONNECTED,
     TOOL_CRASHED,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from toolcrib_registry.ports import Progress, Providers
     from toolcrib_registry.records import VersionRecord
     from toolcrib_registry.snapshot import Snapshot
+
+_log = logging.getLogger(__name__)
 
 DEFAULT_TIMEOUT_SECONDS: Final = 30.0
 LONGEST_TIMEOUT_SECONDS: Final = 900.0
@@ -105,7 +109,12 @@ class Calls:
         results: list[Result] = [Result()] * len(calls)
 
         async def keep(position: int, call: Call) -> None:
-            results[position] = await self.call(call)
+            try:
+                results[position] = await self.call(call)
+            except Exception:  # noqa: BLE001 - a worker's border: our fault in one call must not cancel its siblings
+                _log.exception("the call of %r failed inside toolcrib", call.tool)
+                text = f"a fault inside toolcrib while {call.tool!r} was called; its log has the details"
+                results[position] = Result.failed(ToolError(INTERNAL, text))
 
         async with anyio.create_task_group() as group:
             for position, call in enumerate(calls):

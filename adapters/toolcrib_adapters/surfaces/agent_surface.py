@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib_adapters.surfaces.call_answers import call_tool, direct_call
 from toolcrib_adapters.surfaces.caller_form import in_caller_form
@@ -192,7 +193,9 @@ def _with_lists(given: Json) -> Json:
 
 def _progress_of(ctx: Context) -> Callable[[Progress], Awaitable[None]] | None:
     """Where progress goes, if the caller asked for it."""
-    if "progress_token" not in (ctx.meta or {}):
+    # In process and in the newer generation the SDK keeps the wish to itself; elsewhere there is a token.
+    may_be_in_process = ctx.request is None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    if "progress_token" not in (ctx.meta or {}) and not may_be_in_process:
         return None
 
     async def report(progress: Progress) -> None:

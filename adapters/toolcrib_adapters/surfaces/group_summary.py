@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SUMMARY_TOKENS: Final = 450
 """How many (estimated) tokens the summary may take, whatever the number of groups."""
-_LINE_LENGTHS: Final = (120, 80, 50, 30)
+_LINE_LENGTHS: Final = (120, 80, 50, 30, 18)
 _NAMED_TOOLS: Final = 3
 _LONGEST_DESCRIPTION: Final = 200
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s|(?<=[。！？])")
@@ -46,15 +46,15 @@ class GroupView:
 
 def visible_groups(snapshot: Snapshot, policy: Policy, caller: Caller) -> tuple[GroupView, ...]:
     """The groups in which `caller` may use at least one tool, in order of their names."""
-    members: dict[str, list[ToolId]] = {}
-    elsewhere = {tool: [] for group in snapshot.groups.values() for tool in group.members}  # type: dict[ToolId, list[str]]
+    guests: dict[ToolId, set[str]] = {}
     for group in snapshot.groups.values():
-        for tool in group.members:
-            elsewhere[tool].append(group.name)
-    for record in snapshot.live_tools():
-        if policy.allows(caller, record.tool):
-            for name in {record.tool.group, *elsewhere.get(record.tool, ())}:
-                members.setdefault(name, []).append(record.tool)
+        for guest in group.members:
+            guests.setdefault(guest, set()).add(group.name)
+    members: dict[str, list[ToolId]] = {}
+    for tool in snapshot.tools.values():
+        if tool.head is not None and policy.allows(caller, tool.id):
+            for name in {tool.id.group, *guests.get(tool.id, ())}:
+                members.setdefault(name, []).append(tool.id)
     return tuple(_view(snapshot, name, members[name]) for name in sorted(members))
 
 
@@ -72,11 +72,12 @@ def summary(groups: Sequence[GroupView], most_tokens: int = SUMMARY_TOKENS) -> s
     """The groups in at most `most_tokens`: descriptions get shorter first, then the smallest groups are counted."""
     if not groups:
         return "There are no tools yet."
-    for length in (*_LINE_LENGTHS, 0):
-        text = "\n".join(_line(group, length) for group in groups)
+    for length in _LINE_LENGTHS:
+        text = "\n".join(f"- {_counted(group)}{_told(group, length)}" for group in groups)
         if estimate_tokens(text) <= most_tokens:
             return text
-    return _largest_of(groups, most_tokens)
+    names = ", ".join(map(_counted, groups))
+    return names if estimate_tokens(names) <= most_tokens else _largest_of(groups, most_tokens)
 
 
 def _view(snapshot: Snapshot, name: str, tools: Sequence[ToolId]) -> GroupView:
@@ -89,24 +90,26 @@ def _view(snapshot: Snapshot, name: str, tools: Sequence[ToolId]) -> GroupView:
     return GroupView(name, one_line(told, _LONGEST_DESCRIPTION), len(tools))
 
 
-def _line(group: GroupView, length: int) -> str:
-    told = f": {one_line(group.description, length)}" if length and group.description else ""
-    return f"- {group.name} ({group.tools}){told}"
+def _counted(group: GroupView) -> str:
+    return f"{group.name} ({group.tools})"
+
+
+def _told(group: GroupView, length: int) -> str:
+    return f": {one_line(group.description, length)}" if group.description else ""
 
 
 def _largest_of(groups: Sequence[GroupView], most_tokens: int) -> str:
     by_size = sorted(groups, key=lambda group: (-group.tools, group.name))
     shown: list[str] = []
-    # The closing line has to fit as well; its length hardly depends on its numbers.
+    # The closing words have to fit as well; their length hardly depends on their numbers.
     room = most_tokens - estimate_tokens(_rest(len(groups), len(groups)))
-    for group in by_size:
-        line = _line(group, 0)
-        room -= estimate_tokens(line) + 1
+    for written in map(_counted, by_size):
+        room -= estimate_tokens(written) + 1
         if room < 0:
             break
-        shown.append(line)
-    return "\n".join([*shown, _rest(len(groups) - len(shown), len(groups))])
+        shown.append(written)
+    return ", ".join(shown) + _rest(len(groups) - len(shown), len(groups))
 
 
 def _rest(left_out: int, total: int) -> str:
-    return f"(the largest groups; {left_out} more of {total} are not listed, but searched all the same)"
+    return f" (the largest groups; {left_out} more of {total} are not listed, but searched all the same)"

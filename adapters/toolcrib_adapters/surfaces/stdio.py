@@ -62,8 +62,6 @@ class _Lines:
             if len(pending) > _LONGEST_LINE:
                 _log.error("a message of more than %d bytes; ending the connection", _LONGEST_LINE)
                 return
-        if pending:
-            yield pending.decode("utf-8", "replace")
 
     async def _read(self) -> bytes:
         try:

@@ -1,0 +1,248 @@
+"""The HTTP endpoint as an operator meets it: addresses, hosts, sessions, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import anyio.abc
+import httpx2
+import pytest
+from mcp.client.client import Client
+
+from tests.adapters.surfaces.bench import Bench
+from tests.adapters.surfaces.doors import MODERN, call_raw, over_http, post, raw_request
+from toolcrib_adapters.surfaces.http_app import HttpSettings, is_loopback, serve_http
+from toolcrib_protocol.errors import ToolError
+from toolcrib_protocol.json_value import JsonObject
+
+HELLO: JsonObject = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"},
+    },
+}
+ACCEPT = {"accept": "application/json, text/event-stream"}
+
+
+@asynccontextmanager
+async def crib_process() -> AsyncIterator[tuple[anyio.abc.Process, str, AsyncIterator[str]]]:
+    """A process that serves HTTP: itself, its URL, and the lines it writes after that."""
+    command = [sys.executable, "-m", "tests.adapters.surfaces.bench_process", "http"]
+    async with await anyio.open_process(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=dict(os.environ)
+    ) as process:
+        lines = lines_of(process)
+        try:
+            with anyio.fail_after(30):
+                yield process, await anext(lines), lines
+        finally:
+            with anyio.CancelScope(shield=True):
+                if process.returncode is None:
+                    process.kill()
+
+
+async def lines_of(process: anyio.abc.Process) -> AsyncIterator[str]:
+    assert process.stderr is not None
+    pending = ""
+    async for chunk in process.stderr:
+        *lines, pending = (pending + chunk.decode()).split("\n")
+        for line in lines:
+            yield line
+
+
+async def test_it_says_that_it_is_alive() -> None:
+    bench = await Bench.open()
+    async with over_http(bench.server()) as url, httpx2.AsyncClient() as http:
+        response = await http.get(url.replace("/mcp", "/livez"))
+    assert (response.status_code, response.text) == (200, "ok")
+
+
+async def test_a_taken_port_is_refused_with_what_to_do() -> None:
+    bench = await Bench.open()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ToolError, match=f"port {port} on 127.0.0.1 is in use.*--port") as refusal:
+            await serve_http(bench.server(), HttpSettings(port=port), stop=anyio.Event())
+    assert refusal.value.code == "invalid_settings"
+
+
+async def test_an_address_of_another_machine_is_refused_with_what_to_do() -> None:
+    bench = await Bench.open()
+    with pytest.raises(ToolError, match="cannot listen on 192.0.2.1:0: .*--host"):
+        await serve_http(bench.server(), HttpSettings("192.0.2.1", 0), stop=anyio.Event())
+
+
+async def test_a_name_that_does_not_resolve_is_refused_with_what_to_do() -> None:
+    bench = await Bench.open()
+    with pytest.raises(ToolError, match="cannot listen on no.such.name.invalid:0: .*--host"):
+        await serve_http(
+            bench.server(), HttpSettings("no.such.name.invalid", 0), stop=anyio.Event()
+        )
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "status"),
+    [
+        ("host", "evil.example", 421),
+        ("origin", "https://evil.example", 403),
+        ("host", "crib.example.org", 200),
+        ("host", "crib.example.org:8443", 200),
+        ("origin", "https://crib.example.org", 200),
+        ("origin", "http://localhost:6274", 200),
+    ],
+)
+async def test_only_known_hosts_and_origins_reach_the_tools(
+    header: str, value: str, status: int
+) -> None:
+    bench = await Bench.open()
+    settings = HttpSettings(port=0, allowed_hosts=("crib.example.org",))
+    async with over_http(bench.server(), settings) as url, httpx2.AsyncClient() as http:
+        modern = await post(http, url, raw_request("tools/list", {}), **{header: value})
+        legacy = await http.post(url, json=HELLO, headers={**ACCEPT, header: value})
+    assert (modern.status_code, legacy.status_code) == (status, status)
+
+
+async def test_a_session_that_is_left_alone_expires_and_a_running_call_does_not() -> None:
+    bench = await Bench.open()
+    settings = HttpSettings(port=0, idle_seconds=0.2)
+    async with (
+        over_http(bench.server(), settings) as url,
+        httpx2.AsyncClient(headers=ACCEPT) as http,
+        httpx2.AsyncClient(headers=ACCEPT) as idle,
+    ):
+        for client in (http, idle):
+            greeted = await client.post(url, json=HELLO)
+            client.headers["mcp-session-id"] = greeted.headers["mcp-session-id"]
+            client.headers["mcp-protocol-version"] = "2025-11-25"
+            await client.post(url, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
+        answers: list[httpx2.Response] = []
+
+        async def meet() -> None:
+            params: JsonObject = {"name": "play__meet", "arguments": {"company": 2}}
+            answers.append(
+                await http.post(
+                    url, json={"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+                )
+            )
+
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(meet)
+                ping: JsonObject = {"jsonrpc": "2.0", "id": 3, "method": "ping"}
+                # Each question starts the idle time anew, so they get rarer until one comes too late.
+                pause = 0.1
+                while (await idle.post(url, json=ping)).status_code != 404:
+                    pause *= 2
+                    await anyio.sleep(pause)
+                await call_raw(url, "play__meet", {"company": 2})
+    assert answers[0].status_code == 200
+    assert "echoed" in answers[0].text
+
+
+async def test_more_sessions_than_the_ceiling_are_turned_away() -> None:
+    bench = await Bench.open()
+    settings = HttpSettings(port=0, most_sessions=2)
+    async with over_http(bench.server(), settings) as url, httpx2.AsyncClient() as http:
+        opened = [await http.post(url, json=HELLO, headers=ACCEPT) for _ in range(3)]
+        modern = await call_raw(url, "play__echo", {"still": "served"})
+    assert [response.status_code for response in opened] == [200, 200, 503]
+    assert modern["structuredContent"] == {"still": "served"}
+
+
+async def test_when_it_ends_running_calls_finish_and_new_ones_are_turned_away() -> None:
+    bench = await Bench.open()
+    stop = anyio.Event()
+    answers: list[JsonObject] = []
+
+    async def serve(*, task_status: anyio.abc.TaskStatus[str]) -> None:
+        settings = HttpSettings(port=0, drain_seconds=20)
+        await serve_http(bench.server(), settings, stop=stop, task_status=task_status)
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks, httpx2.AsyncClient() as http:
+            url: str = await tasks.start(serve)
+
+            async def meet() -> None:
+                answers.append(await call_raw(url, "play__meet", {"company": 2}))
+
+            tasks.start_soon(meet)
+            while not bench.playground.arrived:
+                await anyio.lowlevel.checkpoint()
+            stop.set()
+            await anyio.wait_all_tasks_blocked()
+            refused = await post(http, url, raw_request("tools/list", {}))
+            bench.playground.meeting.set()
+    assert refused.status_code == 503
+    assert refused.headers["retry-after"] == "2"
+    assert answers[0]["structuredContent"] == {"company": 2}
+
+
+async def test_a_call_that_does_not_finish_is_cancelled_when_the_drain_is_over() -> None:
+    bench = await Bench.open()
+    stop = anyio.Event()
+
+    async def serve(*, task_status: anyio.abc.TaskStatus[str]) -> None:
+        settings = HttpSettings(port=0, drain_seconds=0.1)
+        await serve_http(bench.server(), settings, stop=stop, task_status=task_status)
+
+    async def hang(url: str) -> None:
+        with pytest.raises((httpx2.TransportError, ValueError, KeyError)):
+            await call_raw(url, "play__hang", {})
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            url: str = await tasks.start(serve)
+            tasks.start_soon(hang, url)
+            await bench.playground.hanging.wait()
+            stop.set()
+            await bench.playground.cancelled.wait()
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_the_process_with_everything_closed(signum: signal.Signals) -> None:
+    async with crib_process() as (process, url, lines):
+        async with Client(url, mode="legacy") as client:
+            result = await client.call_tool("play__echo", {"pid": 1})
+            assert result.structured_content == {"pid": 1}
+            process.send_signal(signum)
+            assert [line async for line in lines][-1] == "closed everything"
+            assert await process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "is_local"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("localhost", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("0.0.0.0", False),
+        ("192.168.1.4", False),
+        ("crib.example.org", False),
+    ],
+)
+def test_loopback_is_what_only_this_machine_reaches(host: str, is_local: bool) -> None:
+    assert is_loopback(host) is is_local
+
+
+async def test_both_generations_share_one_address() -> None:
+    bench = await Bench.open()
+    async with over_http(bench.server()) as url:
+        async with Client(url, mode=MODERN) as modern, Client(url, mode="legacy") as legacy:
+            answers = [await client.call_tool("play__echo", {"a": 1}) for client in (modern, legacy)]
+            assert legacy.protocol_version == "2025-11-25"
+    assert [answer.structured_content for answer in answers] == [{"a": 1}, {"a": 1}]
