@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.postgres import fresh_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# A deadline is a wall clock, and a busy machine is not a wrong answer.
+settings.register_profile("toolcrib", deadline=None)
+settings.load_profile("toolcrib")
 
 
 @pytest.fixture(scope="session")
