@@ -228,7 +228,63 @@ SURFACE: Final[tuple[Promise, ...]] = ()
 
 COMMAND_LINE: Final[tuple[Promise, ...]] = ()
 
-CLIENT: Final[tuple[Promise, ...]] = ()
+CLIENT: Final = (
+    Promise(
+        "client-transports",
+        "The client reaches a crib by URL, as a command, and in process, in both generations of MCP.",
+        "issue 2, section 8",
+    ),
+    Promise(
+        "client-raw-results",
+        "Digits beyond 2^53, unknown fields and odd blocks of a result reach the caller as they were sent.",
+        "issue 2, section 8",
+    ),
+    Promise(
+        "client-typed-errors",
+        "Every error code of the crib has a class of its own or a stated one, and `unwrap()` raises it.",
+        "issue 2, section 8",
+    ),
+    Promise(
+        "client-concurrency",
+        "Any number of tasks use one client at the same time.",
+        "issue 2, section 8",
+    ),
+    Promise(
+        "client-bounded-waits",
+        "Every wait of the client ends; a call without an answer has an unknown outcome.",
+        "ARCHITECTURE, rule 10",
+    ),
+    Promise(
+        "client-reconnects",
+        "A lost connection is opened again when it is needed; a question is then asked again, once.",
+        "issue 2, section 8",
+    ),
+    Promise(
+        "client-never-repeats-calls",
+        "The client never sends a call twice.",
+        "ARCHITECTURE, rule 5",
+    ),
+    Promise(
+        "client-tool-formats",
+        "Tools come as definitions for OpenAI (chat and responses), Anthropic, Gemini and MCP.",
+        "issue 2, section 8",
+    ),
+    Promise(
+        "client-dispatch",
+        "A model's tool call of any of these forms is answered in its form; failures are readable answers.",
+        "issue 2, section 8",
+    ),
+    Promise(
+        "client-publish",
+        "Contracts, functions, files and modules are published while the crib runs; twice is once.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "client-example-agents",
+        "The example agents run against a scripted model endpoint and a real crib.",
+        "issue 2, section 8",
+    ),
+)
 
 FIELD: Final[tuple[Promise, ...]] = ()
 

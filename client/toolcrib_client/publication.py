@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from toolcrib_protocol.errors import ToolError
     from toolcrib_protocol.json_value import Json, JsonObject
 
-Publishable: TypeAlias = "Contract | Mapping[str, Json] | Callable[..., object] | Path | str"
+Publishable: TypeAlias = "Contract | Mapping[str, object] | Callable[..., object] | Path | str"
 """A contract (or its JSON, or a foreign tool's), an `@tool` function, a file, or the name of a
 module."""
+_SUFFIXES: Final = frozenset({".py", ".json", ".yaml", ".yml"})
 _MODULE: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
@@ -80,13 +81,10 @@ async def read_publication(given: Sequence[Publishable], source: str | None) -> 
 
 async def _named(given: str | Path, source: str | None) -> Publication:
     path = Path(given)
-    if (
-        isinstance(given, str)
-        and path.suffix.lower() != ".py"
-        and not await anyio.Path(path).is_file()
-    ):
-        if _MODULE.fullmatch(given):
-            return Publication(source or slug(given), target=given)
+    is_text = isinstance(given, str) and path.suffix.lower() not in _SUFFIXES
+    if is_text and not await anyio.Path(path).is_file():
+        if _MODULE.fullmatch(str(given)):
+            return Publication(source or slug(str(given)), target=str(given))
         raise _refused(f"{given!r} is neither a file nor the name of a module")
     match path.suffix.lower():
         case ".py":

@@ -9,7 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, METHOD_NOT_FOUND
+from mcp_types import (
+    CONNECTION_CLOSED,
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 
 from toolcrib_client.failures import failure
 from toolcrib_protocol.errors import (
@@ -30,6 +39,13 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json
 
 _KINDS: Final = frozenset(ErrorKind)
+# What a server says before it begins with anything. Any other code may come from the middle of it.
+_REFUSALS: Final = frozenset(
+    {
+        *(PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, HEADER_MISMATCH),
+        *(MISSING_REQUIRED_CLIENT_CAPABILITY, UNSUPPORTED_PROTOCOL_VERSION),
+    }
+)
 _WITHOUT_ANSWER: Final = frozenset({SOURCE_DISCONNECTED, TOOL_TIMED_OUT, INTERNAL})
 
 
@@ -52,23 +68,18 @@ class Sent:
         told = read_error(error.data)
         if told is not None:
             return self._honest(told)
-        match error.code:
-            case code if code == CONNECTION_CLOSED:
-                text = f"the connection to {self.target} was lost before {self.what} was answered"
-                return self._honest(failure(SOURCE_DISCONNECTED, text, ErrorKind.RETRYABLE))
-            case code if code == INTERNAL_ERROR:
-                text = (
-                    f"{self.target} failed at {self.what} ({error.message}); its log has the "
-                    "details"
-                )
-                return self._honest(failure(INTERNAL, text))
-            case code if code == METHOD_NOT_FOUND:
-                return failure(
-                    NOT_PERMITTED, f"{self.target} does not offer {self.what} ({error.message})"
-                )
-            case code:
-                text = f"{self.target} refused {self.what}: {error.message} (JSON-RPC error {code})"
-                return failure(UPSTREAM_PROTOCOL, text)
+        if error.code == CONNECTION_CLOSED:
+            text = f"the connection to {self.target} was lost before {self.what} was answered"
+            return self._honest(failure(SOURCE_DISCONNECTED, text, ErrorKind.RETRYABLE))
+        if error.code == METHOD_NOT_FOUND:
+            text = f"{self.target} does not offer {self.what} ({error.message})"
+            return failure(NOT_PERMITTED, text)
+        if error.code in _REFUSALS:
+            text = f"{self.target} refused {self.what}: {error.message} (JSON-RPC {error.code})"
+            return failure(UPSTREAM_PROTOCOL, text)
+        reason = f"JSON-RPC {error.code} {error.message}".rstrip()
+        text = f"{self.target} failed at {self.what} ({reason}); its log has the details"
+        return self._honest(failure(INTERNAL, text))
 
     def timed_out(self, seconds: float) -> ToolError:
         """What it means that no answer came in time."""
