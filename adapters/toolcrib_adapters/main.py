@@ -75,6 +75,20 @@ async def open_store(settings: CribSettings) -> AsyncIterator[CatalogueStore]:
 
 
 @asynccontextmanager
+async def open_search(settings: CribSettings) -> AsyncIterator[tuple[Catalogue, Search]]:
+    """Catalogue and search without any source: for questions from the command line.
+
+    Raises:
+        ToolError: the store or the encoder cannot be used.
+    """
+    async with open_store(settings) as store:
+        search = await load("search.engine")(settings.home, settings.encoder)
+        catalogue = await Catalogue.open(store, (search,))
+        await search.open(catalogue.snapshot)
+        yield catalogue, search
+
+
+@asynccontextmanager
 async def open_crib(
     settings: CribSettings,
     *,
@@ -95,21 +109,20 @@ async def open_crib(
     async with open_store(settings) as store:
         search = await load("search.engine")(settings.home, settings.encoder)
         crib_name = f"{os.getpid()}-{uuid4().hex[:8]}"
-        openers = _openers(settings.home, environment or os.environ, clock)
+        openers = _openers(environment or os.environ, clock)
         supervisor = Supervisor(openers, store, clock, crib=crib_name, wants=wants)
         catalogue = await Catalogue.open(store, (search, supervisor))
+        await search.open(catalogue.snapshot)
         calls = Calls(catalogue, supervisor)
         async with anyio.create_task_group() as tasks:
             await tasks.start(supervisor.run, catalogue)
-            tasks.start_soon(search.run, catalogue.snapshot)
+            tasks.start_soon(search.run)
             tasks.start_soon(catalogue.follow)
             yield Crib(settings.home, catalogue, calls, search, supervisor, store, clock)
             tasks.cancel_scope.cancel()
 
 
-def _openers(
-    home: Path, environment: Mapping[str, str], clock: Clock
-) -> Mapping[SourceKind, OpenSource]:
+def _openers(environment: Mapping[str, str], clock: Clock) -> Mapping[SourceKind, OpenSource]:
     gate = anyio.CapacityLimiter(CONNECTING_AT_ONCE)
 
     def open_mcp(record: SourceRecord) -> Source:
@@ -119,7 +132,7 @@ def _openers(
         return source
 
     def open_python(record: SourceRecord) -> Source:
-        source: Source = load("source.python")(record, home=home, clock=clock)
+        source: Source = load("source.python")(record, environment=environment, clock=clock)
         return source
 
     def open_snapshot(record: SourceRecord) -> Source:

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from datetime import datetime
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.names import ToolId
     from toolcrib_protocol.result import Result
 
     from toolcrib_registry.changes import Change
@@ -171,4 +175,97 @@ class Providers(Protocol):
         Raises:
             ToolError: `source_unavailable` if it is not running here, with its state.
         """
+        ...
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors; synchronous work for the CPU, safe to call from several threads."""
+
+    id: str
+    """Names the model and its files; vectors of different ids are never compared."""
+    dimensions: int
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of length 1, shape (texts, dimensions)."""
+        ...
+
+
+class VectorIndex(Protocol):
+    """Nearest vectors by inner product. Used from one thread at a time."""
+
+    def put(self, rows: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
+        """Add vectors under row numbers that are not in the index."""
+        ...
+
+    def remove(self, rows: NDArray[np.int64]) -> None:
+        """Take rows out; those that are not there are passed over."""
+        ...
+
+    def nearest(
+        self, vector: NDArray[np.float32], most: int, allowed: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Rows and similarities, best first; `allowed` (sorted rows) limits what is looked at."""
+        ...
+
+    def similarities(
+        self, vector: NDArray[np.float32], rows: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """The similarity of each row that is asked about; 0 for rows that are not there."""
+        ...
+
+
+class KeywordIndex(Protocol):
+    """Rows by words. Used from one thread at a time."""
+
+    def put(self, row: int, words: Sequence[str]) -> None:
+        """Index words under a row number that was never used before."""
+        ...
+
+    def remove(self, row: int) -> None:
+        """Forget a row."""
+        ...
+
+    def scores(self, words: Sequence[str], size: int) -> NDArray[np.float32]:
+        """The score of each of the first `size` rows; 0 where no word occurs."""
+        ...
+
+
+class VectorCache(Protocol):
+    """Vectors that were made before, by content: a new version embeds only what changed."""
+
+    def get(self, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The vectors that are known."""
+        ...
+
+    def put(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        """Remember vectors."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredIndex:
+    """What of a search index survived on disk: which row is which tool at which contract, and the two legs."""
+
+    rows: Mapping[ToolId, tuple[int, str]]
+    """Row number and contract fingerprint of each tool."""
+    next_row: int
+    keywords: KeywordIndex
+    vectors: VectorIndex
+    encoded: frozenset[int]
+    """Rows whose vectors are in the vector leg."""
+
+
+class IndexStore(Protocol):
+    """Where an index is kept between processes. A cache: anything unreadable counts as absent."""
+
+    def load(self) -> StoredIndex | None:
+        """The stored index, if it was made by the same encoder and the same rules."""
+        ...
+
+    def empty(self) -> StoredIndex:
+        """A fresh index."""
+        ...
+
+    def save(self, index: StoredIndex) -> None:
+        """Replace what is stored, at once."""
         ...
