@@ -1,19 +1,20 @@
 """The catalogue of this process: an immutable snapshot, and the one applier that moves it forward.
 
-Readers take `catalogue.snapshot` (no I/O, no lock). Writers pass a function from snapshot to changes; when another
-process was first, it is asked again with the newer snapshot. Writers that wait at the same time share one
-commit. After each step the followers are told in their fixed order (keyword index, vectors, notification).
+Readers take `catalogue.snapshot` (no I/O, no lock). Writers pass a function from snapshot to
+changes; when another process was first, it is asked again with the newer snapshot. Writers that
+wait at the same time share one commit. After each step the followers are told in their fixed order
+(keyword index, vectors, notification).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import logging
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 
 from toolcrib_protocol.errors import STORE_BUSY, ErrorKind, ToolError
-
 from toolcrib_registry.ports import RevisionConflict
 
 if TYPE_CHECKING:
@@ -25,17 +26,23 @@ if TYPE_CHECKING:
 
     Decide = Callable[[Snapshot], Sequence[Change]]
 
-# Each lost race means that somebody else's commit succeeded, so the crowd always moves; a writer that loses this
-# often faces a store that is busy rather than a race.
+_log = logging.getLogger(__name__)
+
+# Each lost race means that somebody else's commit succeeded, so the crowd always moves; a writer
+# that loses this often faces a store that is busy rather than a race.
 _MOST_ATTEMPTS: Final = 200
 _WAIT_SECONDS: Final = 5.0
+_RETRY_SECONDS: Final = 2.0
 
 
 class Follower(Protocol):
     """Whoever keeps something that has to agree with the catalogue."""
 
     async def catalogue_changed(self, before: Snapshot, after: Snapshot) -> None:
-        """The catalogue moved from `before` to `after`. Long work belongs into a task of the follower's own."""
+        """The catalogue moved from `before` to `after`.
+
+        Long work belongs into a task of the follower's own.
+        """
         ...
 
 
@@ -55,6 +62,7 @@ class Catalogue:
     store: CatalogueStore
     snapshot: Snapshot
     followers: tuple[Follower, ...] = ()
+    retry_seconds: float = _RETRY_SECONDS
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
     _wishes: list[_Wish] = field(default_factory=list)
 
@@ -93,14 +101,21 @@ class Catalogue:
         return self.snapshot
 
     async def follow(self) -> None:
-        """Keep catching up until cancelled."""
+        """Keep catching up until cancelled; a store that is away for a while is waited for.
+
+        Calls and searches need the snapshot only, so they go on meanwhile.
+        """
         while True:
-            if await self.store.wait_changed(self.snapshot.revision, _WAIT_SECONDS):
-                await self.refresh()
+            try:
+                if await self.store.wait_changed(self.snapshot.revision, _WAIT_SECONDS):
+                    await self.refresh()
+            except ToolError as error:
+                _log.warning("cannot follow the catalogue, trying again: %s", error.message)
+                await anyio.sleep(self.retry_seconds)
 
     async def _grant_all(self) -> None:
-        # The list stays as it is until each writer takes its own wish out: if this writer is cancelled in the
-        # middle, the next one grants what is left.
+        # The list stays as it is until each writer takes its own wish out: if this writer is
+        # cancelled in the middle, the next one grants what is left.
         for _ in range(_MOST_ATTEMPTS):
             try:
                 await self._commit([wish for wish in self._wishes if not wish.is_done])
@@ -115,34 +130,45 @@ class Catalogue:
         )
 
     async def _commit(self, wishes: list[_Wish]) -> None:
-        before, after, changes = self.snapshot, self.snapshot, []
+        before = after = self.snapshot
+        changes: list[Change] = []
         for wish in wishes:
-            decided, wish.error = _decided(wish.decide, after)
+            decided, after = _decided(wish, after)
             changes.extend(decided)
-            after = after.with_changes(decided, after.revision) if decided else after
-        if changes:
-            revision = await self.store.commit(changes, before.revision)
-            await self._move(before.with_changes(changes, revision))
-        for wish in wishes:
-            wish.is_done = True
+        # A writer that is cancelled now must not leave a commit that only some of us know of.
+        with anyio.CancelScope(shield=True):
+            if changes:
+                revision = await self.store.commit(changes, before.revision)
+                after = replace(after, revision=revision)
+            for wish in wishes:
+                wish.is_done = True
+            if changes:
+                await self._move(after)
 
     async def _catch_up(self) -> None:
         before = self.snapshot
         feed = await self.store.changes_since(before.revision)
         if feed is None:
             await self._move(await self.store.snapshot())
-        elif feed.changes:
+        elif feed.revision != before.revision:
             await self._move(before.with_changes(feed.changes, feed.revision))
 
     async def _move(self, after: Snapshot) -> None:
         before, self.snapshot = self.snapshot, after
-        for follower in self.followers:
-            await follower.catalogue_changed(before, after)
+        # All followers or none: one that missed a step would disagree with the catalogue from then
+        # on.
+        with anyio.CancelScope(shield=True):
+            for follower in self.followers:
+                await follower.catalogue_changed(before, after)
 
 
-def _decided(decide: Decide, snapshot: Snapshot) -> tuple[Sequence[Change], Exception | None]:
-    # One writer's refusal must not fail the others that share its commit.
+def _decided(wish: _Wish, snapshot: Snapshot) -> tuple[Sequence[Change], Snapshot]:
+    """The changes that a wish asks for, and the snapshot after them."""
+    wish.error = None
     try:
-        return decide(snapshot), None
-    except ToolError as error:
-        return (), error
+        changes = wish.decide(snapshot)
+        after = snapshot.with_changes(changes, snapshot.revision) if changes else snapshot
+    except Exception as error:  # noqa: BLE001 - raised again where the wish came from; others share this commit
+        wish.error = error
+        return (), snapshot
+    return changes, after

@@ -1,7 +1,7 @@
-"""The changes a catalogue knows. Each is a value; `Snapshot.with_changes` applies them, stores keep them.
+"""The changes a catalogue knows: values that `Snapshot.with_changes` applies and stores keep.
 
-A change says what is true afterwards, so applying the same change twice gives the same state: followers may
-read a change again after a crash.
+A change says what is true afterwards, so applying the same change twice gives the same state:
+followers may read a change again after a crash.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolcrib_protocol.errors import CONFLICT, ToolError
+
 if TYPE_CHECKING:
     from toolcrib_protocol.names import ToolId
     from toolcrib_protocol.version import Version
-
     from toolcrib_registry.records import (
         GroupRecord,
         QuarantineRecord,
@@ -46,7 +47,10 @@ class AllocateName:
 
 @dataclass(frozen=True, slots=True)
 class AddVersion:
-    """A version exists from now on and never changes. Its tool has a name (`AllocateName` came before)."""
+    """A version exists from now on and never changes.
+
+    Its tool has a name (`AllocateName` came before).
+    """
 
     record: VersionRecord
 
@@ -101,3 +105,15 @@ Change = (
     | DropGroup
     | SetQuarantine
 )
+
+
+def name_taken(tool: ToolId, name: str) -> ToolError:
+    """The refusal of a published name that is another tool's, or a second one for the same tool."""
+    what = f"{tool} cannot be published as {name!r}"
+    return ToolError(CONFLICT, f"{what}: a tool keeps its published name, and a name its tool")
+
+
+def version_taken(tool: ToolId, version: Version) -> ToolError:
+    """The refusal to change a version that is published."""
+    what = f"version {version} of {tool} is published with other content"
+    return ToolError(CONFLICT, f"{what}; published versions never change: choose the next version")

@@ -1,6 +1,7 @@
-"""The catalogue in memory: for tests, for trying things out, and as the reference of how a store behaves.
+"""The catalogue in memory: for tests and trials, and the reference of how a store behaves.
 
-Nothing survives the process. Several catalogues of one process may share it, as replicas share a database.
+Nothing survives the process. Several catalogues of one process may share it, as replicas share a
+database.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ class MemoryStore:
 
         Raises:
             RevisionConflict: the state is not at `expected_revision`.
+            ToolError: `conflict` for a change to what is published for ever.
         """
         if expected_revision != self._state.revision:
             raise RevisionConflict(self._state.revision)
         self._state = self._state.with_changes(changes, expected_revision + 1)
         self._log.append(tuple(changes))
+        del self._log[: -self._remembered]
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
         return self._state.revision

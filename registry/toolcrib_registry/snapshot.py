@@ -1,7 +1,7 @@
-"""The catalogue at one revision: an immutable value that calls and searches read without I/O or locks.
+"""The catalogue at one revision: an immutable value, read without I/O or locks.
 
-`Snapshot.with_changes` gives the next one. Nothing here decides what should change (`listing.py`, `publishing`)
-or where it is kept (`ports.CatalogueStore`).
+`Snapshot.with_changes` gives the next one. Nothing here decides what should change (`listing.py`,
+`publishing`) or where it is kept (`ports.CatalogueStore`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, assert_never
 
-from toolcrib_protocol.errors import NO_SUCH_VERSION, UNKNOWN_SOURCE, UNKNOWN_TOOL, ToolError
+from toolcrib_protocol.errors import (
+    CONFLICT,
+    NO_SUCH_VERSION,
+    UNKNOWN_SOURCE,
+    UNKNOWN_TOOL,
+    ToolError,
+)
 from toolcrib_protocol.names import Reference, ToolId, nearest
 from toolcrib_protocol.version import VersionRange
-
 from toolcrib_registry.changes import (
     AddVersion,
     AllocateName,
@@ -24,6 +29,8 @@ from toolcrib_registry.changes import (
     SetHead,
     SetQuarantine,
     SetStatus,
+    name_taken,
+    version_taken,
 )
 from toolcrib_registry.records import (
     GroupRecord,
@@ -36,10 +43,15 @@ from toolcrib_registry.records import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from toolcrib_protocol.version import Version
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything the crib knows, at `revision`. The mappings are never changed after construction."""
+    """Everything the crib knows, at `revision`.
+
+    The mappings are never changed after construction.
+    """
 
     revision: int = 0
     sources: Mapping[str, SourceRecord] = field(default_factory=dict)
@@ -49,7 +61,12 @@ class Snapshot:
     quarantined: Mapping[str, tuple[QuarantineRecord, ...]] = field(default_factory=dict)
 
     def with_changes(self, changes: Iterable[Change], revision: int) -> Snapshot:
-        """The state after `changes`; applying a change twice is the same as once."""
+        """The state after `changes`; applying a change twice is the same as once.
+
+        Raises:
+            ToolError: `conflict` for a change to what is published for ever, or of a tool or
+                version there is not.
+        """
         draft = _Draft(self)
         for change in changes:
             draft.apply(change)
@@ -66,7 +83,9 @@ class Snapshot:
             close = nearest(name, self.sources)
             hint = f"did you mean {', '.join(close)}?" if close else "`toolcrib sources` lists them"
             raise ToolError(
-                UNKNOWN_SOURCE, f"no source is called {name!r}; {hint}", details={"nearest": [*close]}
+                UNKNOWN_SOURCE,
+                f"no source is called {name!r}; {hint}",
+                details={"nearest": [*close]},
             )
         return record
 
@@ -100,7 +119,8 @@ class Snapshot:
         Without a range that is the head; with one, the newest callable version inside it.
 
         Raises:
-            ToolError: `unknown_tool` with the nearest names, or `no_such_version` with those there are.
+            ToolError: `unknown_tool` with the nearest names, or `no_such_version` with those there
+                are.
         """
         tool = self.tools.get(reference.tool)
         if tool is None:
@@ -187,20 +207,33 @@ class _Draft:
             case AllocateName():
                 self._allocate(change)
             case AddVersion(record):
-                tool = self._tools[record.tool]
+                tool = self._tool(record.tool)
+                if tool.versions.get(record.version, record) != record:
+                    raise version_taken(record.tool, record.version)
                 versions = {**tool.versions, record.version: record}
                 self._tools[record.tool] = replace(tool, versions=versions)
             case SetStatus():
-                tool = self._tools[change.tool]
+                tool = self._tool(change.tool, change.version)
                 statuses = {**tool.statuses, change.version: change.status}
                 self._tools[change.tool] = replace(tool, statuses=statuses)
             case SetHead():
-                tool = self._tools[change.tool]
+                tool = self._tool(change.tool, change.version)
                 self._tools[change.tool] = replace(tool, head_version=change.version)
             case _:
                 assert_never(change)
 
+    def _tool(self, tool: ToolId, version: Version | None = None) -> ToolRecord:
+        record = self._tools.get(tool)
+        if record is None:
+            raise ToolError(CONFLICT, f"{tool} has no published name yet; that comes first")
+        if version is not None and version not in record.versions:
+            raise ToolError(CONFLICT, f"{tool} has no version {version} yet; that comes first")
+        return record
+
     def _allocate(self, change: AllocateName) -> None:
-        self._names[change.published_name] = change.tool
-        if change.tool not in self._tools:
-            self._tools[change.tool] = ToolRecord(change.tool, change.published_name, None, {}, {})
+        name = change.published_name
+        tool = self._tools.get(change.tool, ToolRecord(change.tool, name, None, {}, {}))
+        if self._names.get(name, change.tool) != change.tool or tool.published_name != name:
+            raise name_taken(change.tool, name)
+        self._names[name] = change.tool
+        self._tools[change.tool] = tool

@@ -1,1 +1,1 @@
-"""The history of the database schema, run by Alembic (see `toolcrib_adapters.stores.sql.schema_version`)."""
+"""The history of the database schema, run by Alembic (see `sql/schema_version.py`)."""

@@ -1,14 +1,14 @@
 """Changes as rows of the change log, and back.
 
-A row holds what happened and to what. Large values (versions, sources, groups, quarantine) are not written a second time: the
-follower reads their present row, which is right because applying a change says what is true afterwards, and a later
-change to the same thing follows in the log.
+A row holds what happened and to what. Large values (versions, sources, groups, quarantine) are not
+written a second time: the follower reads their present row, which is right because applying a
+change says what is true afterwards, and a later change to the same thing follows in the log.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import select
 
@@ -30,9 +30,14 @@ from toolcrib_registry.changes import (
 from toolcrib_registry.records import StatusRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from sqlalchemy import Connection
 
     from toolcrib_protocol.json_value import Json
+    from toolcrib_registry.records import VersionRecord
+
+    _Versions = Mapping[tuple[ToolId, Version], VersionRecord]
 
 
 def change_row(change: Change) -> dict[str, str]:
@@ -67,9 +72,25 @@ def _tool_key(change: AllocateName | AddVersion | SetStatus | SetHead) -> Json:
             return [tool.group, tool.name, None if version is None else str(version)]
 
 
-def read_change(connection: Connection, kind: str, key: str) -> Change | None:
-    """The change that a row tells; None if what it put was dropped again later."""
-    parts: list[Any] = json.loads(key)
+def read_changes(connection: Connection, after: int, up_to: int) -> Iterator[Change]:
+    """The changes of the revisions beyond `after`, up to and including `up_to`, in their order."""
+    table = tables.changes
+    log = connection.execute(
+        select(table.c.kind, table.c.key)
+        .where(table.c.revision > after, table.c.revision <= up_to)
+        .order_by(table.c.revision, table.c.position)
+    ).all()
+    added = _versions(connection, after, up_to)
+    for kind, key in log:
+        change = _read_change(connection, kind, json.loads(key), added)
+        if change is not None:
+            yield change
+
+
+def _read_change(
+    connection: Connection, kind: str, parts: list[Any], added: _Versions
+) -> Change | None:
+    """The change that a row tells; None if what it put was dropped later or added before."""
     if kind in _PLAIN:
         return _PLAIN[kind](parts[0])
     if kind in _READ:
@@ -83,13 +104,17 @@ def read_change(connection: Connection, kind: str, key: str) -> Change | None:
         case "SetHead":
             return SetHead(tool, None if parts[2] is None else Version.parse(parts[2]))
         case _:
-            return AddVersion(_version(connection, tool, Version.parse(parts[2])))
+            record = added.get((tool, Version.parse(parts[2])))
+            return None if record is None else AddVersion(record)
 
 
-def _version(connection: Connection, tool: ToolId, version: Version) -> rows.VersionRecord:
+def _versions(connection: Connection, after: int, up_to: int) -> _Versions:
     table = tables.versions
-    matches = [table.c[name] == value for name, value in rows.version_key(tool, version).items()]
-    return rows.version_record(connection.execute(select(table).where(*matches)).one())
+    found = connection.execute(
+        select(table).where(table.c.added_in > after, table.c.added_in <= up_to)
+    )
+    records = (rows.version_record(row) for row in found)
+    return {(record.tool, record.version): record for record in records}
 
 
 def _put_source(connection: Connection, name: str) -> PutSource | None:
@@ -110,9 +135,18 @@ def _put_group(connection: Connection, name: str) -> PutGroup | None:
 
 def _set_quarantine(connection: Connection, source: str) -> SetQuarantine:
     table = tables.quarantine
-    found = connection.execute(select(table).where(table.c.source == source).order_by(table.c.number))
+    found = connection.execute(
+        select(table).where(table.c.source == source).order_by(table.c.number)
+    )
     return SetQuarantine(source, tuple(rows.quarantine_record(row) for row in found))
 
 
-_PLAIN = {"DropSource": DropSource, "DropGroup": DropGroup}
-_READ = {"PutSource": _put_source, "PutGroup": _put_group, "SetQuarantine": _set_quarantine}
+_PLAIN: Final[dict[str, Callable[[str], Change]]] = {
+    "DropSource": DropSource,
+    "DropGroup": DropGroup,
+}
+_READ: Final[dict[str, Callable[[Connection, str], Change | None]]] = {
+    "PutSource": _put_source,
+    "PutGroup": _put_group,
+    "SetQuarantine": _set_quarantine,
+}

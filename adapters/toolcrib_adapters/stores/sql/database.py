@@ -1,23 +1,26 @@
-"""A database: its engine, how transactions begin, and what its faults mean.
+"""A database: its engine and how transactions begin.
 
-SQLite: WAL, so that readers never wait; `BEGIN IMMEDIATE` for writers, so that a lock is taken at the start and not in
-the middle; `synchronous=FULL`, because a commit that was acknowledged must survive a power cut: names and versions are for ever.
+SQLite: WAL, so that readers never wait; `BEGIN IMMEDIATE` for writers, so that a lock is taken at
+the start and not in the middle; `synchronous=FULL`, because a commit that was acknowledged must
+survive a power cut: names and versions are for ever.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError, OperationalError
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from toolcrib_adapters.stores.sql.faults import BUSY_SECONDS, OTHER_HOME, as_tool_error
 from toolcrib_protocol.errors import (
     INVALID_SETTINGS,
     MISSING_EXTRA,
-    STORE_BUSY,
     STORE_UNAVAILABLE,
     ErrorKind,
     ToolError,
@@ -25,27 +28,36 @@ from toolcrib_protocol.errors import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
     from sqlite3 import Connection as SqliteConnection
 
     from sqlalchemy import Connection
 
-_BUSY_SECONDS: Final = 15
 _WRITES: Final = "toolcrib_writes"
 _PRAGMAS: Final = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
-    f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000}",
 )
+# A server that vanished without a word is noticed after about a minute, not after hours.
+_POSTGRESQL_OPTIONS: Final = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """An engine and what to call the database in messages (never with a password)."""
+    """An engine, what to call the database in messages (never with a password), and its patience.
+
+    `busy_seconds` is how long a write waits for another process's lock.
+    """
 
     engine: Engine
     label: str
+    busy_seconds: float = BUSY_SECONDS
 
     @property
     def is_sqlite(self) -> bool:
@@ -59,7 +71,13 @@ class Database:
         Raises:
             ToolError: `store_busy`, `store_unavailable`.
         """
-        with self._translated(), self.engine.connect() as connection, connection.begin():
+        # SQLite's transactions always see one state.
+        options = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+        with (
+            self._translated(),
+            self.engine.connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
             yield connection
 
     @contextmanager
@@ -74,76 +92,94 @@ class Database:
             self.engine.connect().execution_options(**{_WRITES: True}) as connection,
             connection.begin(),
         ):
+            if not self.is_sqlite:
+                connection.exec_driver_sql(
+                    f"SET LOCAL lock_timeout = {self.busy_seconds * 1000:.0f}"
+                )
             yield connection
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except DatabaseError as error:
-            raise self._told(error) from error
-
-    def _told(self, error: DatabaseError) -> ToolError:
-        text = str(error.orig).strip().split("\n")[0]
-        if isinstance(error, OperationalError) and ("locked" in text or "busy" in text):
-            return ToolError(
-                STORE_BUSY,
-                f"{self.label} was locked by another process for over {_BUSY_SECONDS} s; try again",
-                ErrorKind.RETRYABLE,
-            )
-        return ToolError(
-            STORE_UNAVAILABLE,
-            f"{self.label} cannot be used: {text}; check that it exists, is a database of toolcrib, may be written and "
-            "has room on its disk",
-        )
+        except DBAPIError as error:
+            raise as_tool_error(error, self.label) from error
 
 
-def open_database(url: str | None, home: Path) -> Database:
+def open_database(url: str | None, home: Path, *, busy_seconds: float = BUSY_SECONDS) -> Database:
     """The database at `url`, or the SQLite file in `home`; nothing is read yet.
 
     Raises:
-        ToolError: `invalid_settings`, `missing_extra`, or `store_unavailable` if the folder cannot be made.
+        ToolError: `invalid_settings`, `missing_extra`, or `store_unavailable` if the folder cannot
+            be made.
     """
     if url is None:
-        return _sqlite(home)
+        return _sqlite_file(home / "crib.db", busy_seconds)
     try:
         parsed = make_url(url)
-        if parsed.get_backend_name() == "postgresql":
-            parsed = parsed.set(drivername="postgresql+psycopg")
-        engine = create_engine(parsed, pool_pre_ping=True)
-    except (ArgumentError, NoSuchModuleError) as error:
-        raise ToolError(
-            INVALID_SETTINGS,
-            "the database URL cannot be understood; write postgresql://user@host/name or sqlite:////path",
-        ) from error
+    except ArgumentError as error:
+        raise _not_understood() from error
+    backend = parsed.get_backend_name()
+    if backend in {"postgresql", "postgres"}:
+        return _postgresql(parsed, busy_seconds)
+    if backend != "sqlite":
+        raise _not_understood()
+    return _sqlite(parsed, busy_seconds)
+
+
+def _not_understood() -> ToolError:
+    # Without the URL itself: it may hold a password.
+    return ToolError(
+        INVALID_SETTINGS,
+        "the database URL cannot be used; write postgresql://USER@HOST/DATABASE or sqlite:////PATH/TO/FILE.db",
+    )
+
+
+def _postgresql(url: URL, busy_seconds: float) -> Database:
+    url = url.set(drivername="postgresql+psycopg")
+    try:
+        engine = create_engine(url, pool_pre_ping=True, connect_args=_POSTGRESQL_OPTIONS)
     except ModuleNotFoundError as error:
         raise ToolError(
             MISSING_EXTRA, "PostgreSQL needs another package; run: pip install 'toolcrib[postgres]'"
         ) from error
-    if engine.dialect.name == "sqlite":
-        _prepare_sqlite(engine)
-    return Database(engine, parsed.render_as_string(hide_password=True))
+    return Database(engine, url.render_as_string(hide_password=True), busy_seconds)
 
 
-def _sqlite(home: Path) -> Database:
-    path = home / "crib.db"
+def _sqlite(url: URL, busy_seconds: float) -> Database:
+    if not url.database or ":memory:" in url.database:
+        raise ToolError(
+            INVALID_SETTINGS,
+            "a database in memory cannot be shared by the threads of a crib; write sqlite:////PATH/TO/FILE.db",
+        )
+    if url.database.startswith("file:"):
+        return _prepared(url, url.database, busy_seconds)
+    return _sqlite_file(Path(url.database), busy_seconds)
+
+
+def _sqlite_file(path: Path, busy_seconds: float) -> Database:
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(mode=0o600, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # SQLite would make the file readable for everybody; what it makes beside it gets the same
+        # mode.
+        os.close(os.open(path, os.O_CREAT | os.O_RDONLY, 0o600))
     except OSError as error:
         raise ToolError(
             STORE_UNAVAILABLE,
-            f"the home folder {home} cannot be used: {error.strerror}; choose another with --home or TOOLCRIB_HOME",
+            f"{path} cannot be used: {error.strerror}; {OTHER_HOME}",
+            ErrorKind.NEEDS_HUMAN,
         ) from error
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": _BUSY_SECONDS})
-    _prepare_sqlite(engine)
-    return Database(engine, str(path))
+    return _prepared(URL.create("sqlite", database=str(path)), str(path), busy_seconds)
 
 
-def _prepare_sqlite(engine: Engine) -> None:
+def _prepared(url: URL, label: str, busy_seconds: float) -> Database:
+    engine = create_engine(url)
+
     def on_connect(connection: SqliteConnection, _: object) -> None:
         # The driver would begin transactions by its own rules; ours begin in `on_begin`.
         connection.isolation_level = None
+        # Before all else, so that processes that open a new file at once wait for each other.
+        connection.execute(f"PRAGMA busy_timeout={busy_seconds * 1000:.0f}")
         for pragma in _PRAGMAS:
             connection.execute(pragma)
 
@@ -153,3 +189,4 @@ def _prepare_sqlite(engine: Engine) -> None:
 
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", on_begin)
+    return Database(engine, label, busy_seconds)

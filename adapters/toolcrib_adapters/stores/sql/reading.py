@@ -57,7 +57,8 @@ def _tools(connection: Connection) -> dict[ToolId, ToolRecord]:
     found = connection.execute(
         select(names, tables.tools.c.head_version).join(
             tables.tools,
-            (names.c.home_group == tables.tools.c.home_group) & (names.c.name == tables.tools.c.name),
+            (names.c.home_group == tables.tools.c.home_group)
+            & (names.c.name == tables.tools.c.name),
         )
     )
     tools = {}

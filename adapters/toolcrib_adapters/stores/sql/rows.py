@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json
 
 
-
 def text(value: Json) -> str:
     """JSON as ASCII text, keys in their order."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
@@ -57,8 +56,8 @@ def source_record(row: Row[Any]) -> SourceRecord:
     return SourceRecord(row.name, SourceKind(row.kind), json.loads(row.spec), row.home_group)
 
 
-def version_row(record: VersionRecord) -> dict[str, str | int]:
-    """A version as a row."""
+def version_row(record: VersionRecord, revision: int) -> dict[str, str | int]:
+    """A version, added in `revision`, as a row."""
     return {
         **version_key(record.tool, record.version),
         "fingerprint": record.fingerprint,
@@ -68,6 +67,7 @@ def version_row(record: VersionRecord) -> dict[str, str | int]:
         "raw": record.raw,
         "repairs": text([*record.repairs]),
         "created_at": record.created_at,
+        "added_in": revision,
     }
 
 

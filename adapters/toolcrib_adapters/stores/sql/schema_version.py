@@ -1,7 +1,8 @@
 """Brings a database to the schema this toolcrib knows, or refuses it clearly.
 
-Alembic is loaded only when there is something to do, so that a command on a current database does not wait for it.
-Processes that start at the same time queue on a lock; the first migrates, the others find it done.
+Alembic is loaded only when there is something to do, so that a command on a current database does
+not wait for it. Processes that start at the same time queue on a lock; the first migrates, the
+others find it done.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import inspect, text
 
 from toolcrib_adapters.extras import load
+from toolcrib_adapters.stores.sql.faults import OTHER_HOME
 from toolcrib_protocol.errors import NEWER_STORE, ErrorKind, ToolError
 
 if TYPE_CHECKING:
@@ -48,8 +50,8 @@ def _is_current(found: str | None, database: Database) -> bool:
     if found is not None and found > CURRENT:
         raise ToolError(
             NEWER_STORE,
-            f"{database.label} was written by a newer toolcrib (schema {found}, this one knows {CURRENT}); "
-            "upgrade toolcrib, or use another home folder. Nothing was changed",
+            f"{database.label} was written by a newer toolcrib (schema {found}, this one knows "
+            f"{CURRENT}); upgrade toolcrib, or {OTHER_HOME}. Nothing was changed",
             ErrorKind.NEEDS_HUMAN,
         )
     return found == CURRENT

@@ -1,7 +1,7 @@
 """The catalogue in a SQL database: SQLite in the home folder, or PostgreSQL for many cribs.
 
-Plain synchronous SQLAlchemy on threads: one thread writes at a time, a few read. The revision comes from the one-row head,
-locked in the transaction that writes (a sequence could commit out of order).
+Plain synchronous SQLAlchemy on threads: one thread writes at a time, a few read. The revision comes
+from the one-row head, locked in the transaction that writes (a sequence could commit out of order).
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import anyio
 from anyio import CapacityLimiter, to_thread
 from sqlalchemy import delete, insert, select, update
-from sqlalchemy.exc import DBAPIError
 
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.stores.sql import rows, tables
-from toolcrib_adapters.stores.sql.change_rows import change_row, read_change
+from toolcrib_adapters.stores.sql.change_rows import change_row, read_changes
 from toolcrib_adapters.stores.sql.database import Database, open_database
-from toolcrib_adapters.stores.sql.notices import POLL_SECONDS, Notices, notify
+from toolcrib_adapters.stores.sql.notices import notices_of, notify
 from toolcrib_adapters.stores.sql.reading import read_revision, read_snapshot
 from toolcrib_adapters.stores.sql.schema_version import migrate
 from toolcrib_adapters.stores.sql.writing import write_changes
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from sqlalchemy import Connection
+
     from toolcrib_registry.changes import Change
     from toolcrib_registry.ports import Clock, SourceState
     from toolcrib_registry.snapshot import Snapshot
@@ -36,7 +37,8 @@ T = TypeVar("T")
 
 KEPT_REVISIONS: Final = 10_000
 """How far back followers can catch up; beyond it they reload."""
-_TRIM_EVERY: Final = 500
+_TRIM_SLACK: Final = 0.05
+"""How much more than that is kept, so that not every commit trims."""
 _READERS: Final = 4
 _SILENT_SECONDS: Final = 45.0
 """A crib that has not reported for so long is not running any more; it reports every 10 s."""
@@ -46,7 +48,8 @@ async def open_store(url: str | None, home: Path) -> SqlStore:
     """The store at `url` (default: SQLite in `home`), migrated.
 
     Raises:
-        ToolError: `newer_store`, `store_busy`, `store_unavailable`, `invalid_settings`, `missing_extra`.
+        ToolError: `newer_store`, `store_busy`, `store_unavailable`, `invalid_settings`,
+            `missing_extra`.
     """
 
     def opened() -> Database:
@@ -60,16 +63,18 @@ async def open_store(url: str | None, home: Path) -> SqlStore:
 class SqlStore:
     """A `CatalogueStore` and `SourceStates` over SQLAlchemy."""
 
-    def __init__(self, database: Database, clock: Clock, *, kept_revisions: int = KEPT_REVISIONS) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, *, kept_revisions: int = KEPT_REVISIONS
+    ) -> None:
         """A store on a database that has been migrated."""
         self._database = database
         self._clock = clock
         self._kept = kept_revisions
         self._writer = CapacityLimiter(1)
         self._readers = CapacityLimiter(_READERS)
-        self._listener = CapacityLimiter(1)
-        self._notices = Notices(database)
-        self._committed = anyio.Event()
+        self._notices = notices_of(database)
+        self._listening = anyio.Lock()
+        self._rung = anyio.Event()
 
     async def snapshot(self) -> Snapshot:
         """The whole state at its present revision."""
@@ -83,8 +88,7 @@ class SqlStore:
             ToolError: `conflict`, `store_busy`, `store_unavailable`.
         """
         revision = await self._write(partial(self._commit, changes, expected_revision))
-        committed, self._committed = self._committed, anyio.Event()
-        committed.set()
+        self._ring()
         return revision
 
     async def changes_since(self, revision: int) -> ChangeFeed | None:
@@ -94,9 +98,13 @@ class SqlStore:
     async def wait_changed(self, revision: int, timeout_seconds: float) -> bool:
         """True as soon as the store is beyond `revision`."""
         with anyio.move_on_after(timeout_seconds):
-            while await self._read(self._revision) <= revision:
-                await self._next_notice()
-        return await self._read(self._revision) > revision
+            while True:
+                # Taken before the revision is read, so that no ring is missed in between.
+                rung = self._rung
+                if await self._read(self._revision) > revision:
+                    return True
+                await self._next_ring(rung)
+        return False
 
     async def report(self, crib: str, states: Mapping[str, SourceState]) -> None:
         """Replace what `crib` says about its sources."""
@@ -112,7 +120,7 @@ class SqlStore:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        async with self._listener:
+        async with self._listening:
             await to_thread.run_sync(self._notices.close)
         await to_thread.run_sync(self._database.engine.dispose)
 
@@ -122,31 +130,25 @@ class SqlStore:
     async def _write(self, work: Callable[[], T]) -> T:
         return await to_thread.run_sync(work, limiter=self._writer)
 
-    async def _next_notice(self) -> None:
-        """Wait for a commit of this process or a notice from another, at most about a second."""
+    def _ring(self) -> None:
+        rung, self._rung = self._rung, anyio.Event()
+        rung.set()
+
+    async def _next_ring(self, rung: anyio.Event) -> None:
+        """Wait for a commit of this process, or for a sign that another process committed."""
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._listen)
+            await rung.wait()
+            tasks.cancel_scope.cancel()
 
-            async def stop_at(wait: Callable[[], T]) -> None:
-                await wait()  # type: ignore[misc]
-                tasks.cancel_scope.cancel()
-
-            tasks.start_soon(stop_at, self._committed.wait)
-            tasks.start_soon(stop_at, self._noticed)
-
-    async def _noticed(self) -> None:
-        try:
-            await to_thread.run_sync(
-                self._notices.wait, limiter=self._listener, abandon_on_cancel=False
-            )
-        except DBAPIError:
-            # The listening connection broke (a restarted server); the revision tells, and the next wait reconnects.
-            await to_thread.run_sync(self._notices.close, limiter=self._listener)
-            await anyio.sleep(POLL_SECONDS)
+    async def _listen(self) -> None:
+        # One task listens for all that wait: it rings for them.
+        async with self._listening:
+            await self._notices.wait()
+            self._ring()
 
     def _snapshot(self) -> Snapshot:
         with self._database.reading() as connection:
-            if not self._database.is_sqlite:
-                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             return read_snapshot(connection)
 
     def _revision(self) -> int:
@@ -155,12 +157,11 @@ class SqlStore:
 
     def _commit(self, changes: Sequence[Change], expected_revision: int) -> int:
         with self._database.writing() as connection:
-            locked = select(tables.head.c.revision).with_for_update()
-            current: int = connection.execute(locked).scalar_one()
-            if current != expected_revision:
-                raise RevisionConflict(current)
-            revision = current + 1
-            write_changes(connection, changes)
+            head = connection.execute(select(tables.head).with_for_update()).one()
+            if head.revision != expected_revision:
+                raise RevisionConflict(head.revision)
+            revision: int = head.revision + 1
+            write_changes(connection, changes, revision)
             log = [
                 {"revision": revision, "position": position, **change_row(change)}
                 for position, change in enumerate(changes)
@@ -168,37 +169,36 @@ class SqlStore:
             if log:
                 connection.execute(insert(tables.changes), log)
             connection.execute(update(tables.head).values(revision=revision))
-            if revision % _TRIM_EVERY == 0:
-                self._trim(connection, revision)
+            self._trim(connection, revision, head.trimmed_to)
             if not self._database.is_sqlite:
                 notify(connection)
             return revision
 
-    def _trim(self, connection: tables.Connection, revision: int) -> None:
+    def _trim(self, connection: Connection, revision: int, trimmed_to: int) -> None:
         oldest = revision - self._kept
-        connection.execute(delete(tables.changes).where(tables.changes.c.revision <= oldest))
-        connection.execute(update(tables.head).values(trimmed_to=max(oldest, 0)))
+        if oldest - trimmed_to > self._kept * _TRIM_SLACK:
+            connection.execute(delete(tables.changes).where(tables.changes.c.revision <= oldest))
+            connection.execute(update(tables.head).values(trimmed_to=oldest))
 
     def _changes_since(self, revision: int) -> ChangeFeed | None:
         with self._database.reading() as connection:
             head = connection.execute(select(tables.head)).one()
             if not head.trimmed_to <= revision <= head.revision:
                 return None
-            table = tables.changes
-            log = connection.execute(
-                select(table.c.kind, table.c.key)
-                .where(table.c.revision > revision, table.c.revision <= head.revision)
-                .order_by(table.c.revision, table.c.position)
-            ).all()
-            read = (read_change(connection, row.kind, row.key) for row in log)
-            return ChangeFeed(head.revision, tuple(change for change in read if change is not None))
+            changes = tuple(read_changes(connection, revision, head.revision))
+            return ChangeFeed(head.revision, changes)
 
     def _report(self, crib: str, states: Mapping[str, SourceState]) -> None:
         now = self._clock.now().timestamp()
         table = tables.source_states
         with self._database.writing() as connection:
+            if not self._database.is_sqlite:
+                # Two cribs that clean up at once would lock each other's rows in different orders.
+                connection.exec_driver_sql("LOCK TABLE source_states IN SHARE ROW EXCLUSIVE MODE")
             connection.execute(
-                delete(table).where((table.c.crib == crib) | (table.c.heartbeat < now - _SILENT_SECONDS))
+                delete(table).where(
+                    (table.c.crib == crib) | (table.c.heartbeat < now - _SILENT_SECONDS)
+                )
             )
             written = [
                 {"crib": crib, "source": source, "facts": rows.state_facts(state), "heartbeat": now}
@@ -211,7 +211,6 @@ class SqlStore:
         table = tables.source_states
         oldest = self._clock.now().timestamp() - _SILENT_SECONDS
         with self._database.reading() as connection:
-            found = connection.execute(
-                select(table).where(table.c.heartbeat >= oldest).order_by(table.c.heartbeat)
-            ).all()
-        return {row.source: rows.source_state(row.facts) for row in found}
+            found = connection.execute(select(table).where(table.c.heartbeat >= oldest)).all()
+        read = [(row.source, rows.source_state(row.facts)) for row in found]
+        return dict(sorted(read, key=lambda pair: pair[1].since))

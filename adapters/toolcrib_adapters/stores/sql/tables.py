@@ -1,14 +1,50 @@
 """The tables as SQLAlchemy sees them. Their history is in `toolcrib_adapters.stores.migrations`.
 
-JSON is kept as ASCII text, not in a JSON column: integers keep every digit, keys their order, and characters that a
-database's text type refuses (U+0000, lone surrogates) stay escaped.
+JSON is kept as ASCII text, not in a JSON column: integers keep every digit, keys their order, and
+characters that a database's text type refuses (U+0000, lone surrogates) stay escaped.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Connection, Float, Integer, MetaData, Table, Text
+import re
+from typing import TYPE_CHECKING
 
-__all__ = ["Connection", "Table"]
+from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, Table, Text
+from sqlalchemy.types import TypeDecorator
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
+
+_REFUSED = re.compile(r"[\\\x00\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\(?:\\|u([0-9a-f]{4}))")
+
+
+class AnyText(TypeDecorator[str]):
+    """Text that others wrote: what databases refuse is escaped as in JSON, the rest stays readable.
+
+    Without it, one tool with U+0000 in its name would fail the whole list of its source.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's hook
+        """The text to store."""
+        return None if value is None else _REFUSED.sub(_escape, value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's hook
+        """The text that was given."""
+        return value if value is None or "\\" not in value else _ESCAPED.sub(_unescape, value)
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match.group()
+    return "\\\\" if character == "\\" else f"\\u{ord(character):04x}"
+
+
+def _unescape(match: re.Match[str]) -> str:
+    return chr(int(match.group(1), 16)) if match.group(1) else "\\"
+
 
 metadata = MetaData()
 
@@ -17,14 +53,16 @@ def _text(*names: str) -> list[Column[str]]:
     return [Column(name, Text) for name in names]
 
 
-def _version_key() -> list[Column[str] | Column[int]]:
+def _tool_key() -> list[Column[str]]:
     return [
         Column("home_group", Text, primary_key=True),
-        Column("name", Text, primary_key=True),
-        Column("major", Integer, primary_key=True),
-        Column("minor", Integer, primary_key=True),
-        Column("patch", Integer, primary_key=True),
+        Column("name", AnyText, primary_key=True),
     ]
+
+
+def _version_key() -> list[Column[str] | Column[int]]:
+    numbers = [Column(part, Integer, primary_key=True) for part in ("major", "minor", "patch")]
+    return [*_tool_key(), *numbers]
 
 
 head = Table(
@@ -35,22 +73,39 @@ head = Table(
     Column("trimmed_to", BigInteger),
 )
 sources = Table("sources", metadata, *_text("name", "kind", "spec", "home_group"))
-published_names = Table("published_names", metadata, *_text("published_name", "home_group", "name"))
-tools = Table("tools", metadata, *_text("home_group", "name", "head_version"))
+published_names = Table(
+    "published_names",
+    metadata,
+    Column("published_name", Text, primary_key=True),
+    *_text("home_group"),
+    Column("name", AnyText),
+)
+tools = Table("tools", metadata, *_tool_key(), *_text("head_version"))
 versions = Table(
     "versions",
     metadata,
     *_version_key(),
-    *_text("fingerprint", "source", "upstream_name", "contract", "raw", "repairs", "created_at"),
+    *_text("fingerprint", "source"),
+    Column("upstream_name", AnyText),
+    *_text("contract", "raw", "repairs", "created_at"),
+    Column("added_in", BigInteger),  # the revision: followers read what is new with one query
 )
-statuses = Table("statuses", metadata, *_version_key(), *_text("status", "reason", "since"))
+statuses = Table(
+    "statuses",
+    metadata,
+    *_version_key(),
+    *_text("status"),
+    Column("reason", AnyText),
+    *_text("since"),
+)
 groups = Table("groups", metadata, *_text("name", "facts"))
 memberships = Table(
     "memberships",
     metadata,
     *_text("group_name"),
     Column("position", Integer),
-    *_text("home_group", "name"),
+    *_text("home_group"),
+    Column("name", AnyText),
 )
 quarantine = Table(
     "quarantine", metadata, *_text("source"), Column("number", Integer), *_text("facts")

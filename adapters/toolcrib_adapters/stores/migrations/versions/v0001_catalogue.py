@@ -9,7 +9,10 @@ branch_labels = None
 depends_on = None
 
 
-def _version_key() -> list[sa.Column]:
+KEY = ["home_group", "name", "major", "minor", "patch"]
+
+
+def _version_key() -> list["sa.Column[str] | sa.Column[int]"]:
     return [
         sa.Column("home_group", sa.Text, primary_key=True),
         sa.Column("name", sa.Text, primary_key=True),
@@ -45,6 +48,9 @@ def upgrade() -> None:
         sa.Column("home_group", sa.Text, primary_key=True),
         sa.Column("name", sa.Text, primary_key=True),
         sa.Column("head_version", sa.Text),
+        sa.ForeignKeyConstraint(
+            ["home_group", "name"], ["published_names.home_group", "published_names.name"]
+        ),
     )
     op.create_table(
         "versions",
@@ -56,6 +62,8 @@ def upgrade() -> None:
         sa.Column("raw", sa.Text, nullable=False),
         sa.Column("repairs", sa.Text, nullable=False),
         sa.Column("created_at", sa.Text, nullable=False),
+        sa.Column("added_in", sa.BigInteger, nullable=False, index=True),
+        sa.ForeignKeyConstraint(["home_group", "name"], ["tools.home_group", "tools.name"]),
     )
     op.create_table(
         "statuses",
@@ -63,6 +71,7 @@ def upgrade() -> None:
         sa.Column("status", sa.Text, nullable=False),
         sa.Column("reason", sa.Text, nullable=False),
         sa.Column("since", sa.Text, nullable=False),
+        sa.ForeignKeyConstraint(KEY, [f"versions.{column}" for column in KEY]),
     )
     op.create_table(
         "groups",
@@ -71,7 +80,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "memberships",
-        sa.Column("group_name", sa.Text, primary_key=True),
+        sa.Column("group_name", sa.Text, sa.ForeignKey("groups.name"), primary_key=True),
         sa.Column("position", sa.Integer, primary_key=True),
         sa.Column("home_group", sa.Text, nullable=False),
         sa.Column("name", sa.Text, nullable=False),
