@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,7 +62,9 @@ async def crib() -> AsyncIterator[Crib]:
     clock, store = SystemClock(), MemoryStore()
     supervisor = Supervisor(
         {
-            SourceKind.PYTHON: lambda record: PythonFunctions(record, clock=clock),
+            SourceKind.PYTHON: lambda record: PythonFunctions(
+                record, environment=os.environ, clock=clock
+            ),
             SourceKind.SNAPSHOT: lambda record: SnapshotSource(record, clock=clock),
         },
         store,

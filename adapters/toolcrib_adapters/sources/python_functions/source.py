@@ -7,7 +7,6 @@ sources.
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -97,8 +96,18 @@ class _Watch:
 class PythonFunctions:
     """The source of one Python target."""
 
-    def __init__(self, record: SourceRecord, *, clock: Clock) -> None:
+    def __init__(
+        self, record: SourceRecord, *, environment: Mapping[str, str], clock: Clock
+    ) -> None:
+        """A source that has not started anything.
+
+        Args:
+            record: name, group and settings.
+            environment: where the few variables that the functions may see come from.
+            clock: time.
+        """
         self._record = record
+        self._environment = environment
         self._clock = clock
         self._loaded: _Loaded | None = None
         self._problem = ""
@@ -159,7 +168,7 @@ class PythonFunctions:
 
     def _settings(self, spec: PythonSpec, folder: Path) -> WorkerSettings:
         names = {*_KEPT_VARIABLES, *spec.inherit_env}
-        environment = {name: os.environ[name] for name in names if name in os.environ}
+        environment = {name: self._environment[name] for name in names if name in self._environment}
         places = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
         return WorkerSettings(
             source=self._record.name,

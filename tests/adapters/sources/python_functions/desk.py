@@ -65,7 +65,7 @@ async def desk(file: Path, code: str | None = None, **spec: Json) -> AsyncIterat
     settings: JsonObject = {"target": str(file), **spec}
     clock, host = HandClock(), ListeningHost()
     record = SourceRecord("desk", SourceKind.PYTHON, settings, "desk")
-    made = Desk(PythonFunctions(record, clock=clock), host, clock, file)
+    made = Desk(PythonFunctions(record, environment=os.environ, clock=clock), host, clock, file)
     async with running(made.source, host):
         made.state = await host.settled()
         yield made

@@ -179,7 +179,7 @@ async def test_a_listing_that_the_catalogue_refuses_is_a_failure_and_tried_again
     write(tmp_path / "a.py", ONE)
     record = SourceRecord("desk", SourceKind.PYTHON, {"target": str(tmp_path / "a.py")}, "desk")
     host, clock = ListeningHost(ToolError(STORE_BUSY, "busy", ErrorKind.RETRYABLE)), HandClock()
-    async with running(PythonFunctions(record, clock=clock), host):
+    async with running(PythonFunctions(record, environment={}, clock=clock), host):
         assert (await host.settled()).reason == "busy"
         await clock.sleeper()
         clock.advance(60)
@@ -200,7 +200,7 @@ async def test_settings_that_cannot_be_used_are_a_state_with_the_name_of_the_set
 ) -> None:
     record = SourceRecord("desk", SourceKind.PYTHON, {**spec}, "desk")
     host = ListeningHost()
-    async with running(PythonFunctions(record, clock=HandClock()), host):
+    async with running(PythonFunctions(record, environment={}, clock=HandClock()), host):
         state = await host.settled()
     assert state.status is SourceStatus.FAILED
     assert words in state.reason
@@ -282,6 +282,7 @@ async def test_a_crib_that_is_killed_leaves_no_worker_behind(tmp_path: Path) -> 
 
 
 _CRIB = """
+import os
 import sys
 import anyio
 from toolcrib_adapters.clock import SystemClock
@@ -296,7 +297,7 @@ class Host:
 
 async def main():
     record = SourceRecord("desk", SourceKind.PYTHON, {"target": sys.argv[1]}, "desk")
-    source = PythonFunctions(record, clock=SystemClock())
+    source = PythonFunctions(record, environment=os.environ, clock=SystemClock())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(source.run, Host())
         await source.call("loop", {"note": sys.argv[2]}, CallContext(60, LOCAL_CALLER))
