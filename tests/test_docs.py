@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -19,6 +20,8 @@ from tests.docs_blocks import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.docs_blocks import Block
 
 pytestmark = pytest.mark.promise("house-documentation-runs")
 
@@ -39,12 +42,12 @@ def test_a_block_of_a_file_says_what_the_file_says() -> None:
 
 
 def test_a_test_runs_every_file_and_every_named_block() -> None:
-    words = set(_strings_in_tests())
+    files = set(_files_in_tests())
     names = set(_named_blocks_in_tests())
     unused = [
         block.place
         for block in CODE
-        if (block.how == "file" and block.what.partition("#")[0] not in words)
+        if (block.how == "file" and _file_of(block).isdisjoint(files))
         or (block.how == "run" and block.what not in names)
     ]
     assert unused == []
@@ -85,11 +88,22 @@ def _trees_of_tests() -> Iterator[ast.Module]:
         yield ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _strings_in_tests() -> Iterator[str]:
+def _file_of(block: Block) -> set[str]:
+    file = block.what.partition("#")[0]
+    return {file, PurePosixPath(file).name}
+
+
+def _files_in_tests() -> Iterator[str]:
+    """What a test may mean a file by: its path or name as a string, or importing it."""
     for tree in _trees_of_tests():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
+            match node:
+                case ast.Constant(value=str() as written):
+                    yield written
+                case ast.ImportFrom(module=str() as module):
+                    yield module.replace(".", "/") + ".py"
+                case _:
+                    pass
 
 
 def _named_blocks_in_tests() -> Iterator[str]:
