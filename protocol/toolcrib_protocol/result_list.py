@@ -1,9 +1,10 @@
 """The answer to a list of calls: many results in one MCP answer, and out of it again.
 
-Some clients show a model the content blocks only, others the structured content only. So both tell every result
-in order, and no payload stands twice where one reader would pay for it twice: in the structured entries a block is
-written out only if the result has no data of its own and the block is text; any other block is a pointer into the
-answer's content. Used by the MCP surface (writing) and the client (reading).
+Some clients show a model the content blocks only, others the structured content only. So both tell
+every result in order, and no payload stands twice where one reader would pay for it twice: in the
+structured entries a block is written out only if the result has no data of its own and the block is
+text; any other block is a pointer into the answer's content. Used by the MCP surface (writing) and
+the client (reading).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def results_as_mcp(names: Sequence[str], results: Sequence[Result]) -> JsonObject:
-    """One MCP answer for `results`, each labelled with the name of its tool; an error only if all failed."""
+    """One MCP answer for `results`, each labelled with its tool's name; an error if all failed."""
     content: list[Json] = []
     entries: list[Json] = []
     for position, (name, result) in enumerate(zip(names, results, strict=True), start=1):
@@ -85,7 +86,9 @@ def _block(block: Json, content: Sequence[Json]) -> JsonObject:
         if isinstance(position, int) and 0 <= position < len(content):
             pointed = content[position]
     if not isinstance(pointed, dict) or "type" not in pointed:
-        raise ToolError(UPSTREAM_PROTOCOL, "a result in the list points at a block that is not there")
+        raise ToolError(
+            UPSTREAM_PROTOCOL, "a result in the list points at a block that is not there"
+        )
     return pointed
 
 

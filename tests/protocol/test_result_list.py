@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from toolcrib_protocol.content import text_block
 from toolcrib_protocol.errors import TOOL_FAILED, ErrorKind, ToolError
-from toolcrib_protocol.json_value import JsonObject
 from toolcrib_protocol.result import Result
 from toolcrib_protocol.result_list import results_as_mcp, results_from_mcp
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import JsonObject
 
 IMAGE: JsonObject = {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
 WITH_DATA = Result(data={"n": 2**60}, has_data=True, content=(text_block("n"),), meta={"k": None})
@@ -52,8 +56,12 @@ def test_the_structured_form_repeats_no_payload() -> None:
     assert contents == [[{"block": 1}], [text_block("a"), {"block": 4}, text_block("b")]]
 
 
-@pytest.mark.parametrize(("results", "is_error"), [([FAILED, FAILED], True), ([FAILED, WITH_NULL], None)])
-def test_the_whole_is_an_error_only_if_all_failed(results: list[Result], is_error: bool | None) -> None:
+@pytest.mark.parametrize(
+    ("results", "is_error"), [([FAILED, FAILED], True), ([FAILED, WITH_NULL], None)]
+)
+def test_the_whole_is_an_error_only_if_all_failed(
+    results: list[Result], is_error: bool | None
+) -> None:
     assert results_as_mcp(["a", "b"], results).get("isError") is is_error
 
 
@@ -76,8 +84,14 @@ def test_an_error_of_an_unknown_kind_is_fatal() -> None:
         {"content": None, "structuredContent": {"results": []}},
         {"content": [], "structuredContent": {"results": [7]}},
         {"content": [], "structuredContent": {"results": [{"status": "odd"}]}},
-        {"content": [], "structuredContent": {"results": [{"status": "success", "content": [{"block": 0}]}]}},
-        {"content": [7], "structuredContent": {"results": [{"status": "success", "content": [{"block": 0}]}]}},
+        {
+            "content": [],
+            "structuredContent": {"results": [{"status": "success", "content": [{"block": 0}]}]},
+        },
+        {
+            "content": [7],
+            "structuredContent": {"results": [{"status": "success", "content": [{"block": 0}]}]},
+        },
         {"content": [], "structuredContent": {"results": [{"status": "success", "content": [7]}]}},
     ],
 )

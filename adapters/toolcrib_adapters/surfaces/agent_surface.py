@@ -1,13 +1,14 @@
 """What an agent can ask: the tool list, the three meta-tools, and every tool by its own name.
 
-The handlers of one MCP server, free of its assembly (`mcp_server.py`) and of transports. Decides nothing about
-tools: search and calls do.
+The handlers of one MCP server, free of its assembly (`mcp_server.py`) and of transports. Decides
+nothing about tools: search and calls do.
 """
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
@@ -25,9 +26,14 @@ from toolcrib_adapters.surfaces.meta_tools import (
     USUAL_HITS,
     definitions,
 )
-from toolcrib_adapters.surfaces.pages import StaleCursor, page
+from toolcrib_adapters.surfaces.pages import StaleCursorError, page
 from toolcrib_adapters.surfaces.published_forms import PublishedForms
-from toolcrib_adapters.surfaces.search_answers import rendered
+from toolcrib_adapters.surfaces.search_answers import (
+    ShownAnswer,
+    ShownHit,
+    ShownQuery,
+    rendered,
+)
 from toolcrib_adapters.surfaces.tool_descriptions import described, description_of, not_described
 from toolcrib_adapters.surfaces.whole_answers import lay_beside
 from toolcrib_protocol.errors import INTERNAL, ToolError
@@ -36,7 +42,7 @@ from toolcrib_protocol.result import Result
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.calls import Call
 from toolcrib_registry.checkers import Checkers
-from toolcrib_registry.permissions import LOCAL_CALLER
+from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll
 from toolcrib_registry.search import SearchRequest
 
 if TYPE_CHECKING:
@@ -51,8 +57,8 @@ if TYPE_CHECKING:
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.permissions import Policy
     from toolcrib_registry.ports import Progress
-    from toolcrib_registry.records import VersionRecord
-    from toolcrib_registry.search import Search
+    from toolcrib_registry.records import ToolRecord, VersionRecord
+    from toolcrib_registry.search import Hit, Search, SearchAnswer
     from toolcrib_registry.snapshot import Snapshot
 
     Context = ServerRequestContext[Any, Any]
@@ -76,9 +82,7 @@ class _Seen:
 class AgentSurface:
     """The handlers of one MCP server."""
 
-    def __init__(
-        self, catalogue: Catalogue, calls: Calls, search: Search, policy: Policy
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, calls: Calls, search: Search, policy: Policy) -> None:
         self._catalogue = catalogue
         self._calls = calls
         self._search = search
@@ -114,8 +118,10 @@ class AgentSurface:
         seen = self.seen()
         try:
             shown, following = page(seen.tools, seen.text, params.cursor if params else None)
-        except StaleCursor:
-            text = "the tool list has changed since that cursor was given; list again from the start"
+        except StaleCursorError:
+            text = (
+                "the tool list has changed since that cursor was given; list again from the start"
+            )
             raise MCPError(INVALID_PARAMS, text) from None
         answer: JsonObject = {
             "tools": [*shown],
@@ -129,7 +135,7 @@ class AgentSurface:
     async def call(self, ctx: Context, params: CallToolRequestParams) -> JsonObject:
         """Answer `tools/call`: a meta-tool, or any tool by its own name."""
         asked = direct_call(
-            params.name, params.arguments, LOCAL_CALLER, dict(ctx.meta or {}), _progress_of(ctx)
+            params.name, params.arguments, LOCAL_CALLER, ctx.meta or {}, _progress_of(ctx)
         )
         answer = await self._answer(asked)
         return lay_beside(in_caller_form(answer, ctx.protocol_version))
@@ -145,7 +151,9 @@ class AgentSurface:
             return Result.failed(error).as_mcp()
         except Exception:  # noqa: BLE001 - the border of a request: a fault of ours becomes an answer
             _log.exception("the call of %r failed inside toolcrib", asked.tool)
-            text = f"a fault inside toolcrib while {asked.tool!r} was called; its log has the details"
+            text = (
+                f"a fault inside toolcrib while {asked.tool!r} was called; its log has the details"
+            )
             return Result.failed(ToolError(INTERNAL, text)).as_mcp()
 
     def _wish(self, meta_tool: VersionRecord, given: Json) -> JsonObject:
@@ -158,14 +166,35 @@ class AgentSurface:
         return rendered(self._shown(found, str(wish.get("detail", "signatures"))))
 
     def _request(self, wish: JsonObject, asked: Call) -> SearchRequest:
-        queries, limit = wish["queries"], wish.get("limit")
-        group = wish.get("group")
+        queries, group, limit = wish["queries"], wish.get("group"), wish.get("limit")
+        # Asking the policy about each tool costs milliseconds, and the usual one has nothing to
+        # say.
+        allowed = (
+            None if type(self._policy) is AllowAll else partial(self._policy.allows, asked.caller)
+        )
         return SearchRequest(
             queries=tuple(map(str, queries if isinstance(queries, list) else [])),
-            allowed=lambda tool: self._policy.allows(asked.caller, tool),
+            allowed=allowed,
             group=group if isinstance(group, str) else None,
             limit=limit if isinstance(limit, int) else USUAL_HITS,
         )
+
+    def _shown(self, found: SearchAnswer, detail: str) -> ShownAnswer:
+        tools = self._catalogue.snapshot.tools
+        queries = tuple(
+            ShownQuery(
+                answer.query,
+                tuple(self._hit(tools[hit.tool], hit) for hit in answer.hits if hit.tool in tools),
+            )
+            for answer in found.queries
+        )
+        return ShownAnswer(queries, self.seen().groups, found.revision, detail, found.degraded)
+
+    def _hit(self, tool: ToolRecord, hit: Hit) -> ShownHit:
+        # A tool that was retired since the search ran is shown as it was; calling it says what
+        # happened.
+        record = tool.head or tool.versions[max(tool.versions)]
+        return ShownHit(tool.published_name, record, self._forms.of(record), hit.score, hit.why)
 
     async def _describe_tools(self, wish: JsonObject, asked: Call) -> JsonObject:
         names = wish["names"]
@@ -185,15 +214,18 @@ class AgentSurface:
 
 
 def _with_lists(given: Json) -> Json:
-    """One query or name given bare counts as a list of one: models write that often, and it can mean nothing else."""
+    """One query or name given bare as a list of one: models write that often."""
     if not isinstance(given, dict):
         return given
-    return {k: [v] if k in {"queries", "names"} and isinstance(v, str) else v for k, v in given.items()}
+    return {
+        k: [v] if k in {"queries", "names"} and isinstance(v, str) else v for k, v in given.items()
+    }
 
 
 def _progress_of(ctx: Context) -> Callable[[Progress], Awaitable[None]] | None:
     """Where progress goes, if the caller asked for it."""
-    # In process and in the newer generation the SDK keeps the wish to itself; elsewhere there is a token.
+    # In process and in the newer generation the SDK keeps the wish to itself; elsewhere there is a
+    # token.
     may_be_in_process = ctx.request is None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
     if "progress_token" not in (ctx.meta or {}) and not may_be_in_process:
         return None

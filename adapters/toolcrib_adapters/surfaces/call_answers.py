@@ -1,25 +1,23 @@
 """The two forms of `call_tool` and the direct call, between the wire and the one path of calls.
 
-Reads what a caller wants, runs it through `Calls`, writes the answer. Knows nothing about transports.
+Reads what a caller wants, runs it through `Calls`, writes the answer. Knows nothing about
+transports.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from toolcrib_adapters.surfaces.meta_tools import CALL_TOOL, META_TOOLS
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_protocol.result import META_PREFIX
 from toolcrib_protocol.result_list import results_as_mcp
-
 from toolcrib_registry.calls import Call
 
-from toolcrib_adapters.surfaces.meta_tools import CALL_TOOL, META_TOOLS
-
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from toolcrib_protocol.json_value import Json, JsonObject
-
     from toolcrib_registry.calls import Calls
     from toolcrib_registry.permissions import Caller
     from toolcrib_registry.ports import Progress
@@ -34,7 +32,7 @@ def direct_call(
     name: str,
     arguments: Json,
     caller: Caller,
-    meta: JsonObject,
+    meta: Mapping[str, object],
     report_progress: Callable[[Progress], Awaitable[None]] | None,
 ) -> Call:
     """The call of a tool by its own name."""
@@ -45,7 +43,7 @@ def direct_call(
         caller=caller,
         timeout_seconds=seconds if isinstance(seconds, int | float) and seconds > 0 else None,
         report_progress=report_progress,
-        meta={key: meta[key] for key in _TRACE_KEYS if key in meta},
+        meta={key: value for key in _TRACE_KEYS if isinstance(value := meta.get(key), str)},
     )
 
 
@@ -55,7 +53,8 @@ async def call_tool(calls: Calls, wish: JsonObject, asked: Call) -> JsonObject:
     Args:
         calls: the path of calls.
         wish: the arguments of `call_tool`.
-        asked: the call of `call_tool` itself; its caller, trace and progress are those of each call.
+        asked: the call of `call_tool` itself; its caller, trace and progress are those of each
+            call.
 
     Raises:
         ToolError: `invalid_arguments` if it is neither one call nor a list of calls.
@@ -84,7 +83,8 @@ def _one(
     name, version = str(entry["name"]), entry.get("version")
     if name in META_TOOLS:
         raise ToolError(
-            INVALID_ARGUMENTS, f"{name} is a tool of its own: call it directly, not through {CALL_TOOL}"
+            INVALID_ARGUMENTS,
+            f"{name} is a tool of its own: call it directly, not through {CALL_TOOL}",
         )
     return Call(
         name,

@@ -1,7 +1,8 @@
 """A result in the form that the caller's protocol revision can carry.
 
-Blocks pass as they are. What a revision does not know is kept and labelled in a text block, because a client that
-meets one unknown block refuses or loses the whole answer. Pure; used by the MCP server only.
+Blocks pass as they are. What a revision does not know is kept and labelled in a text block, because
+a client that meets one unknown block refuses or loses the whole answer. Pure; used by the MCP
+server only.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _STRUCTURED_SINCE: Final = "2025-06-18"
 
 
 def in_caller_form(answer: JsonObject, version: str) -> JsonObject:
-    """The `tools/call` answer for a caller that speaks `version`; `answer` itself is not changed."""
+    """The `tools/call` answer for a caller that speaks `version`; `answer` is not changed."""
     formed = dict(answer)
     blocks = answer.get("content")
     formed["content"] = _blocks(blocks if isinstance(blocks, list) else [], version)
@@ -31,7 +32,8 @@ def in_caller_form(answer: JsonObject, version: str) -> JsonObject:
         _form_structured(formed, answer["structuredContent"], version)
     meta = answer.get("_meta")
     if isinstance(meta, dict) and SERVER_INFO_META_KEY in meta:
-        # Who answers this hop is said by this hop: the source's own stamp would name the wrong server.
+        # Who answers this hop is said by this hop: the source's own stamp would name the wrong
+        # server.
         formed["_meta"] = {k: v for k, v in meta.items() if k != SERVER_INFO_META_KEY}
     return formed
 

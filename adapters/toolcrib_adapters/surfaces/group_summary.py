@@ -1,7 +1,8 @@
 """The groups that a caller may use, and their summary inside the description of `search_tools`.
 
-The summary depends on the groups alone, so it stays the same (and a model provider's prompt cache with it) until a
-group changes. Group descriptions come from sources: they are cut to one short line. Pure.
+The summary depends on the groups alone, so it stays the same (and a model provider's prompt cache
+with it) until a group changes. Group descriptions come from sources: they are cut to one short
+line. Pure.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_protocol.names import ToolId
-
     from toolcrib_registry.permissions import Caller, Policy
     from toolcrib_registry.snapshot import Snapshot
 
@@ -69,7 +69,10 @@ def one_line(text: str, longest: int) -> str:
 
 
 def summary(groups: Sequence[GroupView], most_tokens: int = SUMMARY_TOKENS) -> str:
-    """The groups in at most `most_tokens`: descriptions get shorter first, then the smallest groups are counted."""
+    """The groups in at most `most_tokens`.
+
+    Descriptions get shorter first, then only the largest groups are named.
+    """
     if not groups:
         return "There are no tools yet."
     for length in _LINE_LENGTHS:
@@ -112,4 +115,5 @@ def _largest_of(groups: Sequence[GroupView], most_tokens: int) -> str:
 
 
 def _rest(left_out: int, total: int) -> str:
-    return f" (the largest groups; {left_out} more of {total} are not listed, but searched all the same)"
+    more = f"{left_out} more of {total}"
+    return f" (the largest groups; {more} are not listed, but searched all the same)"

@@ -1,7 +1,7 @@
-"""The MCP server over streamable HTTP: one endpoint, `/mcp`, for both generations of the protocol, and `/livez`.
+"""The MCP server over streamable HTTP: `/mcp` for both protocol generations, and `/livez`.
 
-Ends gracefully: no new work, running calls get a bounded time, streams that only wait are closed. What is answered
-is in `agent_surface.py`.
+Ends gracefully: no new work, running calls get a bounded time, streams that only wait are closed.
+What is answered is in `agent_surface.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ MCP_PATH: Final = "/mcp"
 IDLE_SECONDS: Final = 1_800.0
 """A session of an older client that has asked nothing for so long is ended."""
 MOST_SESSIONS: Final = 2_000
-"""How many sessions of older clients are kept; an abandoned one holds about 40 kB until it expires."""
+"""How many sessions of older clients are kept; an abandoned one holds about 40 kB until it expires.
+"""
 MOST_REQUEST_BYTES: Final = 8 * 1024 * 1024
 DRAIN_SECONDS: Final = 10.0
 """How long running calls may take to finish when the server is told to end."""
@@ -51,8 +52,9 @@ class HttpSettings:
     Attributes:
         host: the address to listen on.
         port: 0 takes a free one.
-        allowed_hosts: names, besides loopback and `host` itself, under which clients may address the server
-            (`crib.example.org`, with or without a port); protection against DNS rebinding.
+        allowed_hosts: names, besides loopback and `host` itself, under which clients may address
+            the server (`crib.example.org`, with or without a port); protection against DNS
+            rebinding.
         idle_seconds: see `IDLE_SECONDS`.
         most_sessions: see `MOST_SESSIONS`.
         drain_seconds: see `DRAIN_SECONDS`.
@@ -213,10 +215,13 @@ def _with_any_port(name: str) -> Sequence[str]:
 
 @contextmanager
 def _listening(settings: HttpSettings) -> Iterator[socket.socket]:
-    """A listening socket, bound before anything else starts, so that a taken port is told at once."""
+    """A listening socket, bound before anything else starts: a taken port is told at once."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
-            settings.host.strip("[]"), settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            settings.host.strip("[]"),
+            settings.port,
+            type=socket.SOCK_STREAM,
+            flags=socket.AI_PASSIVE,
         )[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
@@ -235,8 +240,8 @@ def _cannot_listen(settings: HttpSettings, error: OSError) -> ToolError:
     where = f"{settings.host}:{settings.port}"
     if error.errno == errno.EADDRINUSE:
         text = (
-            f"port {settings.port} on {settings.host} is in use, perhaps by another `toolcrib serve`; end that one "
-            "or choose another port with --port (0 takes a free one)"
+            f"port {settings.port} on {settings.host} is in use, perhaps by another `toolcrib "
+            "serve`; end that one or choose another port with --port (0 takes a free one)"
         )
     elif error.errno == errno.EACCES:
         text = f"this user may not listen on {where}; choose a port above 1023 with --port"
@@ -248,4 +253,6 @@ def _cannot_listen(settings: HttpSettings, error: OSError) -> ToolError:
 def _url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
-    return f"http://[{shown}]:{port}{MCP_PATH}" if ":" in shown else f"http://{shown}:{port}{MCP_PATH}"
+    return (
+        f"http://[{shown}]:{port}{MCP_PATH}" if ":" in shown else f"http://{shown}:{port}{MCP_PATH}"
+    )

@@ -1,7 +1,7 @@
-"""Tells clients that the tool list changed: only if what they would see really did, and not more than now and then.
+"""Tells clients that the tool list changed: only if it shows, and not more than now and then.
 
-Older clients are told on their session, clients of 2026-07-28 on the stream they subscribed with. What the list
-is, `mcp_server.py` knows.
+Older clients are told on their session, clients of 2026-07-28 on the stream they subscribed with.
+What the list is, `mcp_server.py` knows.
 """
 
 from __future__ import annotations
@@ -57,17 +57,18 @@ class ListChanges:
         self._told = ""
         self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
 
-    async def catalogue_changed(self, before: Snapshot, after: Snapshot) -> None:
+    async def catalogue_changed(self, _before: Snapshot, _after: Snapshot) -> None:
         """Note that something changed; `running` looks whether it shows."""
         self._changed.set()
 
     async def client_initialized(
-        self, ctx: ServerRequestContext[object], _params: NotificationParams
+        self, ctx: ServerRequestContext[None], _params: NotificationParams
     ) -> None:
         """Remember the session of a client that shook hands, until its connection ends."""
         session = ctx.session
         self._sessions[id(session)] = session
-        # The SDK has no public way to learn that a connection ended; without it the map would only grow.
+        # The SDK has no public way to learn that a connection ended; without it the map would only
+        # grow.
         ends = session._connection.exit_stack  # noqa: SLF001
         ends.callback(self._sessions.pop, id(session), None)
 
@@ -91,7 +92,8 @@ class ListChanges:
         while True:
             await self._changed.wait()
             await anyio.sleep(self._debounce)
-            # First the new event, then the look: a change in between is seen now or wakes the next round.
+            # First the new event, then the look: a change in between is seen now or wakes the next
+            # round.
             self._changed = anyio.Event()
             now = self._visible()
             if now != self._told:

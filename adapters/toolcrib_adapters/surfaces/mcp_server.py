@@ -1,4 +1,4 @@
-"""The MCP server that agents talk to, assembled from the SDK's low-level server and the agent surface.
+"""The MCP server that agents talk to, assembled from the SDK's server and the agent surface.
 
 One object serves both generations of the protocol over every transport. What is answered is in
 `agent_surface.py`; transports are in `http_app.py` and `stdio.py`.
@@ -95,7 +95,7 @@ def build_server(
 
 
 def _no_mirrored_parameters(_name: str) -> None:
-    """No listed tool mirrors parameters into headers, so there is no schema to hold headers against.
+    """Nothing: no listed tool mirrors parameters into headers that would have to be checked.
 
     Without this hook the SDK would run `tools/list` before each call over HTTP.
     """

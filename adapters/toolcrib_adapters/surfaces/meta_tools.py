@@ -1,8 +1,8 @@
 """The meta-tools: what an agent sees instead of thousands of tool definitions.
 
-Names, texts and schemas; every word is paid for by every conversation, so the three share a fixed token budget
-with the tools that later issues add. They are checked like any other tool: each has a contract. What they do is
-in `mcp_server.py`.
+Names, texts and schemas; every word is paid for by every conversation, so the three share a fixed
+token budget with the tools that later issues add. They are checked like any other tool: each has a
+contract. What they do is in `mcp_server.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.tool import Behaviour, Contract
-
 from toolcrib_registry.calls import MOST_CALLS_AT_ONCE
 from toolcrib_registry.records import VersionRecord
 
@@ -27,19 +26,20 @@ MOST_NAMES: Final = 20
 _GROUP: Final = "toolcrib"
 
 INSTRUCTIONS: Final = (
-    "Many tools stand behind three. Find tools with search_tools, read a full schema with describe_tools if the "
-    "signature is not enough, run them with call_tool. If a call fails, first check the arguments against the "
-    "returned schema, then look at `kind` before retrying (retryable: try again; fatal: change the call; "
-    "needs_human: ask). Facts come only from results."
+    "Many tools stand behind three. Find tools with search_tools, read a full schema with "
+    "describe_tools if the signature is not enough, run them with call_tool. If a call fails, "
+    "first check the arguments against the returned schema, then look at `kind` before retrying "
+    "(retryable: try again; fatal: change the call; needs_human: ask). Facts come only from "
+    "results."
 )
 
 _SEARCH_TEXT: Final = (
-    "Find tools by what they do. One query per task, in your own words, any language; tool names work too. "
-    "Groups (number of tools):"
+    "Find tools by what they do. One query per task, in your own words, any language; tool names "
+    "work too. Groups (number of tools):"
 )
 _CALL_TEXT: Final = (
-    "Call a tool by name, or several at once with `calls` (they run in parallel). On failure check the arguments "
-    "against the returned schema first, then `kind` before retrying."
+    "Call a tool by name, or several at once with `calls` (they run in parallel). On failure check "
+    "the arguments against the returned schema first, then `kind` before retrying."
 )
 
 
@@ -92,7 +92,11 @@ _CALL_SCHEMA: Final = _schema(
             "minItems": 1,
             "maxItems": MOST_CALLS_AT_ONCE,
             "items": _schema(
-                {"name": {"type": "string"}, "arguments": {"type": "object"}, "version": {"type": "string"}},
+                {
+                    "name": {"type": "string"},
+                    "arguments": {"type": "object"},
+                    "version": {"type": "string"},
+                },
                 "name",
             ),
         },
@@ -137,7 +141,9 @@ def _definition(record: VersionRecord, group_summary: str) -> JsonObject:
     is_search = contract.name == SEARCH_TOOLS
     tool: JsonObject = {
         "name": contract.name,
-        "description": f"{contract.description}\n{group_summary}" if is_search else contract.description,
+        "description": f"{contract.description}\n{group_summary}"
+        if is_search
+        else contract.description,
         "inputSchema": contract.input_schema,
     }
     return {**tool, "annotations": {"readOnlyHint": True}} if contract.behaviour.read_only else tool

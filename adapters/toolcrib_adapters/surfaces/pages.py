@@ -1,7 +1,7 @@
 """Pages of a list that is sent in parts: opaque cursors that hold as long as the list does.
 
-A cursor names a position and the list it belongs to; once the list has changed it is refused, so that nobody
-puts two different lists together. Pure.
+A cursor names a position and the list it belongs to; once the list has changed it is refused, so
+that nobody puts two different lists together. Pure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PAGE_SIZE: Final = 200
 
 
-class StaleCursor(Exception):
+class StaleCursorError(Exception):
     """The cursor belongs to no list, or to one that has changed; the caller has to begin again."""
 
 
@@ -35,7 +35,7 @@ def page(
         size: how many items a page holds.
 
     Raises:
-        StaleCursor: the cursor is not one of this list.
+        StaleCursorError: the cursor is not one of this list.
     """
     digest = hashlib.sha256(stamp.encode()).hexdigest()[:16]
     start = 0 if cursor is None else _position(cursor, digest, len(items))
@@ -52,7 +52,7 @@ def _position(cursor: str, digest: str, length: int) -> int:
         belongs_to, _, position = base64.urlsafe_b64decode(cursor).decode().partition(":")
         start = int(position)
     except (binascii.Error, ValueError) as error:
-        raise StaleCursor from error
+        raise StaleCursorError from error
     if belongs_to != digest or not 0 < start < length:
-        raise StaleCursor
+        raise StaleCursorError
     return start

@@ -1,7 +1,7 @@
-"""`toolcrib/publish`: the JSON-RPC method by which tools are registered from outside while the crib runs.
+"""`toolcrib/publish`: the JSON-RPC method that registers tools from outside at run time.
 
-Not a tool, so no model ever sees it. Who may use it is decided where the server is composed: without a publisher
-the method answers with a refusal that says how to allow it.
+Not a tool, so no model ever sees it. Who may use it is decided where the server is composed:
+without a publisher the method answers with a refusal that says how to allow it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from typing import Self
 
     from toolcrib_protocol.json_value import JsonObject
-
     from toolcrib_registry.publishing import PublishReceipt
 
 
 PUBLISH: Final = "toolcrib/publish"
 REFUSED: Final = 1
-"""JSON-RPC code of a refused publication; `data` holds the error as `{code, message, kind, details?}`."""
+"""JSON-RPC code of a refused publication; `data` holds the error as `{code, message, kind,
+details?}`.
+"""
 
 
 class PublishWish(BaseModel):
@@ -85,16 +86,20 @@ async def published(publisher: Publisher | None, params: PublishParams) -> JsonO
         MCPError: the publication is refused; `data` is the error as JSON.
     """
     try:
-        if publisher is None:
-            raise ToolError(
-                NOT_PERMITTED,
-                "this crib does not accept publications over its address; start it on a loopback address, or with "
-                "`toolcrib serve --allow-publish`",
-            )
-        receipt = await publisher(params.wish())
+        receipt = await _permitted(publisher)(params.wish())
     except ToolError as error:
         raise MCPError(REFUSED, error.message, error.as_json()) from error
     return _as_json(receipt)
+
+
+def _permitted(publisher: Publisher | None) -> Publisher:
+    if publisher is None:
+        raise ToolError(
+            NOT_PERMITTED,
+            "this crib does not accept publications over its address; start it on a loopback "
+            "address, or with `toolcrib serve --allow-publish`",
+        )
+    return publisher
 
 
 def _as_json(receipt: PublishReceipt) -> JsonObject:

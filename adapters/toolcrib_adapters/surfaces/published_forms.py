@@ -1,7 +1,7 @@
-"""What models see of a version: the model-safe schema, the description that goes with it, the signature.
+"""What models see of a version: model-safe schema, description, signature.
 
-Versions never change, so each form is made once; the least recently used ones go when there are too many. The
-exact schema still checks every call.
+Versions never change, so each form is made once; the least recently used ones go when there are too
+many. The exact schema still checks every call.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.schema import declared_dialect, publish, signature
+from toolcrib_protocol.schema import Dialect, declared_dialect, publish, signature
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
-
     from toolcrib_registry.records import VersionRecord
 
 _MOST_FORMS: Final = 5_000
@@ -27,7 +26,8 @@ class PublishedForm:
     Attributes:
         input_schema: the model-safe form.
         description: the contract's description, and the rules that the schema form cannot carry.
-        parameters: the signature without the name: `(to: string, subject?: string) -> {id: string}`.
+        parameters: the signature without the name: `(to: string, subject?: string) -> {id:
+            string}`.
     """
 
     input_schema: JsonObject
@@ -56,7 +56,8 @@ class PublishedForms:
 
 def _published(record: VersionRecord) -> PublishedForm:
     contract = record.contract
-    published = publish(contract.input_schema, declared_dialect(contract.input_schema))
+    dialect = declared_dialect(contract.input_schema) or Dialect.D2020_12
+    published = publish(contract.input_schema, dialect)
     description = " ".join(part for part in (contract.description, *published.notes) if part)
     return PublishedForm(
         published.schema, description, signature("", published.schema, contract.output_schema)

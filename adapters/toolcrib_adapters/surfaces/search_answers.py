@@ -1,7 +1,7 @@
 """What `search_tools` answers: few words a hit, inside a token budget, the same in both forms.
 
-Clients show a model either the text or the structured content, so each has to be complete and each has to be
-short. Descriptions give way first, then signatures. Pure.
+Clients show a model either the text or the structured content, so each has to be complete and each
+has to be short. Descriptions give way first, then signatures. Pure.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ SCHEMAS_TOKENS: Final = 6_000
 """How much all schemas of an answer may cost; what does not fit is described on demand."""
 # How long parameters and descriptions are, from generous to none.
 _SIZES: Final = ((300, 160), (200, 100), (120, 60), (60, 0), (0, 0))
+_MOST_GROUPS: Final = 40
+_GROUP_LENGTH: Final = 60
 _NOTHING: Final = (
-    "Nothing fits. Try other words for the task, or one of these groups with `group`; if none of them is about "
-    "it, no tool here does it:"
+    "Nothing fits. Try other words for the task, or one of these groups with `group`; if none of "
+    "them is about it, no tool here does it:"
 )
 
 
@@ -125,15 +127,16 @@ def _both(answer: ShownAnswer, text: str, entries: Sequence[JsonObject]) -> Json
     for query in answer.queries:
         result: JsonObject = {"query": query.query, "hits": [next(remaining) for _ in query.hits]}
         results.append(result if query.hits else {**result, "nothing_fits": True})
-    groups = [group.as_json() for group in answer.groups] if answer.has_empty else []
-    structured: JsonObject = {
-        "results": results,
-        "groups": [*groups],
-        "revision": answer.revision,
-    }
+    largest = sorted(answer.groups, key=lambda group: (-group.tools, group.name))[:_MOST_GROUPS]
+    groups: list[Json] = [_group(group) for group in largest] if answer.has_empty else []
+    structured: JsonObject = {"results": results, "groups": groups, "revision": answer.revision}
     if answer.degraded:
         structured["degraded"] = answer.degraded
     return {"content": [text_block(text)], "structuredContent": structured}
+
+
+def _group(group: GroupView) -> JsonObject:
+    return {**group.as_json(), "description": one_line(group.description, _GROUP_LENGTH)}
 
 
 def _entry(hit: ShownHit, parameters: int, description: int) -> JsonObject:
@@ -154,7 +157,9 @@ def _text(answer: ShownAnswer, parameters: int, description: int) -> str:
     lines = [f"({answer.degraded})"] if answer.degraded else []
     for query in answer.queries:
         if len(answer.queries) > 1:
-            lines.append(f"For {query.query!r}:" if query.hits else f"For {query.query!r}: nothing fits")
+            lines.append(
+                f"For {query.query!r}:" if query.hits else f"For {query.query!r}: nothing fits"
+            )
         lines += [_line(hit, parameters, description) for hit in query.hits]
     if answer.has_empty:
         lines += [_NOTHING, summary(answer.groups)]
@@ -164,7 +169,11 @@ def _text(answer: ShownAnswer, parameters: int, description: int) -> str:
 
 
 def _line(hit: ShownHit, parameters: int, description: int) -> str:
-    told = f": {one_line(hit.form.description, description)}" if description and hit.form.description else ""
+    told = (
+        f": {one_line(hit.form.description, description)}"
+        if description and hit.form.description
+        else ""
+    )
     return f"- {hit.name}{_cut(hit.form.parameters, parameters)}{told}"
 
 

@@ -1,7 +1,8 @@
 """The MCP server over standard input and output.
 
-Standard output carries the protocol and nothing else: what tools or libraries print goes to standard error. The
-server ends when its input ends or the process is told to end; either way what it opened is closed.
+Standard output carries the protocol and nothing else: what tools or libraries print goes to
+standard error. The server ends when its input ends or the process is told to end; either way what
+it opened is closed.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ async def serve_stdio(server: CribServer) -> None:
 
 
 class _Lines:
-    """The lines of a file descriptor; unlike a file read in a thread, waiting for one can be cancelled."""
+    """The lines of a file descriptor; waiting for one can be cancelled, unlike in a thread."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -74,7 +75,7 @@ class _Lines:
 
 @contextmanager
 def _claimed_streams() -> Iterator[tuple[int, int]]:
-    """Private copies of standard input and output; the public ones lead to nothing and to standard error."""
+    """Private copies of the standard streams; prints go to standard error, reads find nothing."""
     sys.stdout.flush()
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)

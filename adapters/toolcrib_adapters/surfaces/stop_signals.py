@@ -1,6 +1,7 @@
 """Ends a server when the process is told to end, in time to close what it opened.
 
-Uvicorn and the SDK would let the signal kill the process before sources and their processes are ended.
+Uvicorn and the SDK would let the signal kill the process before sources and their processes are
+ended.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def stop_signals() -> AsyncIterator[anyio.Event]:
-    """An event that is set at the first SIGTERM or SIGINT; a second one ends the process at once."""
+    """An event, set at the first SIGTERM or SIGINT; a second one ends the process at once."""
     stop = anyio.Event()
 
     async def watch(task_status: anyio.abc.TaskStatus[None]) -> None:

@@ -1,7 +1,7 @@
 """What `describe_tools` answers: everything a caller may rely on about a tool.
 
-The same facts twice, because clients differ in which they show a model: as structured content, and as text with
-the schema written as JSON. Pure.
+The same facts twice, because clients differ in which they show a model: as structured content, and
+as text with the schema written as JSON. Pure.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from toolcrib_protocol.json_value import dump_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from toolcrib_adapters.surfaces.published_forms import PublishedForm
     from toolcrib_protocol.errors import ToolError
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.tool import Behaviour
-
     from toolcrib_registry.records import ToolRecord, VersionRecord
-
-    from toolcrib_adapters.surfaces.published_forms import PublishedForm
 
 _IN_WORDS: Final = (
     ("when_to_use", "Use when"),
@@ -46,12 +44,17 @@ def description_of(tool: ToolRecord, record: VersionRecord, form: PublishedForm)
         "reference": f"{contract.id}@{record.version}",
         "title": contract.title,
         "description": form.description,
-        **{key: told.get(key) for key in ("when_to_use", "when_not_to_use", "preconditions", "needs")},
+        **{
+            key: told.get(key)
+            for key in ("when_to_use", "when_not_to_use", "preconditions", "needs")
+        },
         "input_schema": form.input_schema,
         "output_schema": contract.output_schema,
         **{key: told.get(key) for key in ("errors", "examples", "deprecation")},
         "behaviour": _behaviour(contract.behaviour),
-        "versions": [str(version) for version in sorted(tool.versions) if tool.is_callable(version)],
+        "versions": [
+            str(version) for version in sorted(tool.versions) if tool.is_callable(version)
+        ],
         "status": status,
         "source": record.source,
         "repairs": [*record.repairs] or None,

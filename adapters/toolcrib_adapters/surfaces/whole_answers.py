@@ -1,8 +1,9 @@
 """Lets a tool's answer through the MCP SDK as it is.
 
-The SDK passes results through the model of the caller's revision, which drops fields it does not know and, for
-2026-07-28, all the content if one block is odd. A tool's answer is not ours to trim: the handler returns an empty
-envelope and lays the answer beside it; this middleware fills the envelope after the SDK has checked and stamped it.
+The SDK passes results through the model of the caller's revision, which drops fields it does not
+know and, for 2026-07-28, all the content if one block is odd. A tool's answer is not ours to trim:
+the handler returns an empty envelope and lays the answer beside it; this middleware fills the
+envelope after the SDK has checked and stamped it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def lay_beside(answer: JsonObject) -> JsonObject:
 
 
 async def whole_answers(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware of the MCP server: fills the envelope of a `tools/call` with the answer laid beside it."""
+    """Middleware that fills the envelope of a `tools/call` with the answer laid beside it."""
     answers: list[JsonObject] = []
     token = _beside.set(answers)
     try:

@@ -1,30 +1,42 @@
-"""A crib for the tests of the surfaces: a catalogue in memory and a source that runs in this process.
+"""A crib for the tests of the surfaces: a catalogue in memory and a source that runs in this
+process.
 
-The source is a real `Provider`, made to show what a surface has to carry: blocks of every kind, big numbers,
-progress, failures, calls that wait for each other.
+The source is a real `Provider`, made to show what a surface has to carry: blocks of every kind, big
+numbers, progress, failures, calls that wait for each other.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
+from toolcrib_adapters.search.index_file import IndexFile
 from toolcrib_adapters.surfaces.mcp_server import CribServer, build_server
-from toolcrib_adapters.surfaces.publish_method import Publisher
 from toolcrib_protocol.content import text_block
 from toolcrib_protocol.errors import TOOL_FAILED, ErrorKind, ToolError
-from toolcrib_protocol.json_value import JsonObject
 from toolcrib_protocol.result import Result
 from toolcrib_registry.calls import Calls
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.changes import Change, PutGroup, PutSource
 from toolcrib_registry.listing import Listing, accept_listing
 from toolcrib_registry.memory_store import MemoryStore
-from toolcrib_registry.permissions import Policy
 from toolcrib_registry.ports import CallContext, Progress
 from toolcrib_registry.records import GroupRecord, SourceKind, SourceRecord
-from toolcrib_registry.snapshot import Snapshot
+from toolcrib_registry.search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from toolcrib_adapters.surfaces.publish_method import Publisher
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.permissions import Policy
+    from toolcrib_registry.snapshot import Snapshot
 
 NOW = "2026-12-01T00:00:00+00:00"
 ANY_OBJECT: JsonObject = {"type": "object", "properties": {}, "additionalProperties": True}
@@ -38,7 +50,13 @@ BLOCKS: JsonObject = {
             "annotations": {"audience": ["user"], "priority": 0.5},
         },
         {"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"},
-        {"type": "resource_link", "uri": "file:///r.csv", "name": "r", "size": 12, "description": "d"},
+        {
+            "type": "resource_link",
+            "uri": "file:///r.csv",
+            "name": "r",
+            "size": 12,
+            "description": "d",
+        },
         {"type": "resource", "resource": {"uri": "mem://1", "mimeType": "text/plain", "text": "t"}},
     ],
     "structuredContent": {"rows": [None, {"id": 9007199254740993}], "none": None},
@@ -140,8 +158,14 @@ def _echoed(arguments: JsonObject) -> Result:
     return Result(data=arguments, has_data=True, content=(text_block("echoed"),))
 
 
-class NoSearch:
-    """Stands where nothing is searched."""
+class _NothingCached:
+    """A vector cache for searches without vectors."""
+
+    def get(self, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        return {}
+
+    def put(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        raise AssertionError("no encoder, no vectors")
 
 
 @dataclass
@@ -151,12 +175,15 @@ class Bench:
     catalogue: Catalogue
     playground: Playground
     calls: Calls
+    search: Search
 
     @classmethod
     async def open(cls, policy: Policy | None = None) -> Bench:
-        catalogue = await Catalogue.open(MemoryStore())
+        search = Search(None, IndexFile(Path("/nowhere"), "none", 0), _NothingCached())
+        catalogue = await Catalogue.open(MemoryStore(), (search,))
+        await search.open(catalogue.snapshot)
         playground = Playground()
-        bench = cls(catalogue, playground, Calls(catalogue, playground, policy=policy))
+        bench = cls(catalogue, playground, Calls(catalogue, playground, policy=policy), search)
         await bench.add("play", TOOLS, description="Toys for tests. Not for work.")
         return bench
 
@@ -173,5 +200,9 @@ class Bench:
 
         await self.catalogue.change(decide)
 
-    def server(self, policy: Policy | None = None, publisher: Publisher | None = None) -> CribServer:
-        return build_server(self.catalogue, self.calls, NoSearch(), policy=policy, publisher=publisher)
+    def server(
+        self, policy: Policy | None = None, publisher: Publisher | None = None
+    ) -> CribServer:
+        return build_server(
+            self.catalogue, self.calls, self.search, policy=policy, publisher=publisher
+        )

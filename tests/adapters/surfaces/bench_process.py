@@ -1,10 +1,12 @@
-"""A crib over a playground in a process of its own: `python -m tests.adapters.surfaces.bench_process stdio|http`."""
+"""A crib over a playground in a process of its own: `python -m
+tests.adapters.surfaces.bench_process stdio|http`.
+"""
 
 from __future__ import annotations
 
 import sys
 from contextlib import asynccontextmanager
-from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
@@ -12,6 +14,9 @@ import anyio.abc
 from tests.adapters.surfaces.bench import Bench
 from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
 from toolcrib_adapters.surfaces.stdio import serve_stdio
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
 
 @asynccontextmanager

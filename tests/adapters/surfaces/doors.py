@@ -1,4 +1,6 @@
-"""The doors of a crib's MCP server: every transport in both generations, opened the way clients open them."""
+"""The doors of a crib's MCP server: every transport in both generations, opened the way clients
+open them.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,19 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
 
 import anyio
 import httpx2
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from tests.adapters.surfaces.bench import Bench
 from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
-from toolcrib_adapters.surfaces.mcp_server import CribServer
-from toolcrib_protocol.json_value import JsonObject
+
+if TYPE_CHECKING:
+    from tests.adapters.surfaces.bench import Bench
+    from toolcrib_adapters.surfaces.mcp_server import CribServer
+    from toolcrib_protocol.json_value import JsonObject
 
 MODERN = "2026-07-28"
 Door = Callable[[], AbstractAsyncContextManager[Client]]
@@ -28,9 +33,7 @@ SERVER = StdioServerParameters(
 
 
 @asynccontextmanager
-async def over_http(
-    server: CribServer, settings: HttpSettings | None = None
-) -> AsyncIterator[str]:
+async def over_http(server: CribServer, settings: HttpSettings | None = None) -> AsyncIterator[str]:
     """The URL of `server`, served by this process on a free port while the block runs."""
     stop = anyio.Event()
     where = settings or HttpSettings(port=0)
@@ -48,7 +51,9 @@ async def over_http(
 
 @asynccontextmanager
 async def open_door(door: str, bench: Bench) -> AsyncIterator[Client]:
-    """A client behind `door`: "memory legacy", "http modern" ...; a stdio server has a bench of its own."""
+    """A client behind `door`: "memory legacy", "http modern" ...; a stdio server has a bench of its
+    own.
+    """
     transport, _, generation = door.partition(" ")
     mode = "legacy" if generation == "legacy" else "auto"
     match transport:
@@ -80,7 +85,9 @@ def raw_request(method: str, params: JsonObject, request_id: int = 1) -> JsonObj
     }
 
 
-async def post(http: httpx2.AsyncClient, url: str, request: JsonObject, **headers: str) -> httpx2.Response:
+async def post(
+    http: httpx2.AsyncClient, url: str, request: JsonObject, **headers: str
+) -> httpx2.Response:
     """The response to a request of 2026-07-28, with the headers it needs."""
     params = request["params"]
     assert isinstance(params, dict)
@@ -94,9 +101,11 @@ async def post(http: httpx2.AsyncClient, url: str, request: JsonObject, **header
     return await http.post(url, json=request, headers={**routing, **headers})
 
 
-async def call_raw(url: str, name: str, arguments: JsonObject, **meta: str) -> JsonObject:
+async def call_raw(
+    url: str, name: str, arguments: JsonObject, meta: JsonObject | None = None
+) -> JsonObject:
     """The result object of a `tools/call` of 2026-07-28, exactly as the server sent it."""
-    params: JsonObject = {"name": name, "arguments": arguments, "_meta": {**meta}}
+    params: JsonObject = {"name": name, "arguments": arguments, "_meta": meta or {}}
     async with httpx2.AsyncClient() as http:
         response = await post(http, url, raw_request("tools/call", params))
     result = response.json()["result"]
@@ -105,7 +114,9 @@ async def call_raw(url: str, name: str, arguments: JsonObject, **meta: str) -> J
 
 
 async def call_raw_legacy(url: str, version: str, name: str, arguments: JsonObject) -> JsonObject:
-    """The result object of a `tools/call` after a handshake at `version`, exactly as the server sent it."""
+    """The result object of a `tools/call` after a handshake at `version`, exactly as the server
+    sent it.
+    """
     headers = {"accept": "application/json, text/event-stream"}
     hello: JsonObject = {
         "protocolVersion": version,

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.adapters.surfaces.bench import Bench
 from toolcrib_adapters.surfaces.group_summary import GroupView, one_line, summary, visible_groups
 from toolcrib_protocol.budget import estimate_tokens
-from toolcrib_protocol.json_value import JsonObject
 from toolcrib_protocol.names import ToolId
 from toolcrib_registry.changes import PutGroup
 from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll
 from toolcrib_registry.records import GroupRecord
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import JsonObject
 
 
 def tool(name: str) -> JsonObject:
     return {"name": name, "inputSchema": {"type": "object"}}
 
 
-def many(number: int, description: str = "What these tools are for, in a sentence") -> list[GroupView]:
+def many(
+    number: int, description: str = "What these tools are for, in a sentence"
+) -> list[GroupView]:
     return [GroupView(f"group-{n:04}", description, n) for n in range(number)]
 
 
@@ -46,7 +52,9 @@ def test_beyond_the_budget_the_largest_groups_are_named_and_the_rest_is_counted(
 
 
 def test_descriptions_get_shorter_before_groups_go_unnamed() -> None:
-    groups = many(25, "Reads, writes and searches documents of every kind in every language you know")
+    groups = many(
+        25, "Reads, writes and searches documents of every kind in every language you know"
+    )
     text = summary(groups)
     assert all(group.name in text for group in groups)
     assert "Reads," in text
@@ -81,7 +89,9 @@ async def test_a_group_without_description_is_told_by_some_of_its_tools() -> Non
 
 async def test_a_tool_counts_in_every_group_it_belongs_to_and_an_empty_group_is_not_shown() -> None:
     bench = await Bench.open()
-    mixed = GroupRecord("mixed", "A bit of everything", "", (ToolId("play", "echo"), ToolId("no", "one")))
+    mixed = GroupRecord(
+        "mixed", "A bit of everything", "", (ToolId("play", "echo"), ToolId("no", "one"))
+    )
     await bench.catalogue.change(lambda _: [PutGroup(mixed), PutGroup(GroupRecord("empty"))])
     groups = visible_groups(bench.catalogue.snapshot, AllowAll(), LOCAL_CALLER)
     assert [group.as_json() for group in groups] == [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import anyio
 import pytest
 from mcp.client.client import Client
@@ -18,10 +20,12 @@ from tests.adapters.surfaces.doors import (
     over_http,
 )
 from toolcrib_protocol.budget import estimate_tokens
-from toolcrib_protocol.json_value import JsonObject, dump_json
-from toolcrib_protocol.names import ToolId
+from toolcrib_protocol.json_value import Json, JsonObject, dump_json
 from toolcrib_protocol.result_list import results_from_mcp
-from toolcrib_registry.permissions import Caller
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.names import ToolId
+    from toolcrib_registry.permissions import Caller
 
 every_door = pytest.mark.parametrize(
     "door",
@@ -32,7 +36,8 @@ every_door = pytest.mark.parametrize(
     ],
 )
 quick_doors = pytest.mark.parametrize(
-    "door", [f"{transport} {era}" for transport in ("memory", "http") for era in ("modern", "legacy")]
+    "door",
+    [f"{transport} {era}" for transport in ("memory", "http") for era in ("modern", "legacy")],
 )
 both_eras = pytest.mark.parametrize("door", ["http modern", "http legacy"])
 
@@ -47,7 +52,11 @@ async def test_an_agent_sees_three_small_tools_whatever_stands_behind_them(door:
     bench = await Bench.open()
     async with open_door(door, bench) as client:
         listed = await client.list_tools()
-        assert [tool.name for tool in listed.tools] == ["search_tools", "describe_tools", "call_tool"]
+        assert [tool.name for tool in listed.tools] == [
+            "search_tools",
+            "describe_tools",
+            "call_tool",
+        ]
         assert "play (10): Toys for tests." in (listed.tools[0].description or "")
         assert "check the arguments" in (client.instructions or "")
 
@@ -91,14 +100,16 @@ async def test_blocks_pass_to_both_generations_exactly_as_the_source_sent_them(n
 
 async def test_a_block_that_the_callers_revision_lacks_is_kept_and_labelled() -> None:
     bench = await Bench.open()
-    odd: JsonObject = {"content": [{"type": "hologram", "data": "AA=="}, {"type": "text", "text": "t"}]}
+    odd: JsonObject = {
+        "content": [{"type": "hologram", "data": "AA=="}, {"type": "text", "text": "t"}]
+    }
     async with over_http(bench.server()) as url:
         modern = await call_raw(url, "play__answer", {"result": odd})
         old = await call_raw_legacy(url, "2024-11-05", "play__blocks", {})
     assert modern["content"] == [
         {
             "type": "text",
-            "text": "[unknown block type 'hologram'; as JSON:] {\"type\":\"hologram\",\"data\":\"AA==\"}",
+            "text": '[unknown block type \'hologram\'; as JSON:] {"type":"hologram","data":"AA=="}',
         },
         {"type": "text", "text": "t"},
     ]
@@ -151,7 +162,9 @@ async def test_an_unknown_name_is_answered_with_the_nearest_names(door: str) -> 
 
 
 @quick_doors
-async def test_invalid_arguments_are_answered_with_place_expectation_and_an_example(door: str) -> None:
+async def test_invalid_arguments_are_answered_with_place_expectation_and_an_example(
+    door: str,
+) -> None:
     bench = await Bench.open()
     async with open_door(door, bench) as client:
         result = await client.call_tool("play__send_mail", {"to": 7})
@@ -236,7 +249,9 @@ async def test_progress_reaches_who_asked_for_it(door: str) -> None:
         steps.append((progress, total, message))
 
     async with open_door(door, bench) as client:
-        through = await client.call_tool("call_tool", {"name": "play__count"}, progress_callback=note)
+        through = await client.call_tool(
+            "call_tool", {"name": "play__count"}, progress_callback=note
+        )
     assert steps == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
     assert through.structured_content == {"asked_for_progress": True}
 
@@ -268,14 +283,16 @@ async def test_only_the_trace_and_the_time_limit_travel_on_with_a_call() -> None
             url,
             "play__echo",
             {},
-            **{
+            {
                 "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
                 "example.org/secret": "s",
                 "io.toolcrib/timeout_seconds": 7,
             },
         )
     _, _, context = bench.playground.seen[0]
-    assert context.meta == {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+    assert context.meta == {
+        "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    }
     assert context.timeout_seconds == 7
 
 
@@ -366,8 +383,9 @@ async def test_the_three_tools_fit_their_share_of_the_budget_with_hundreds_of_gr
         await bench.add(f"group-{number:03}", (tool,), description="What this group is for. " * 20)
     async with Client(bench.server(), mode=MODERN) as client:
         listed = await client.list_tools()
-    definitions = [
-        {"name": t.name, "description": t.description, "parameters": t.input_schema} for t in listed.tools
+    definitions: list[Json] = [
+        {"name": t.name, "description": t.description, "parameters": t.input_schema}
+        for t in listed.tools
     ]
     # Estimates err on the high side: the o200k count of these definitions is about 730.
     assert estimate_tokens(dump_json(definitions)) <= 1_100
@@ -378,7 +396,11 @@ async def test_modern_clients_hear_of_a_new_group_and_of_nothing_else() -> None:
     async with over_http(bench.server()) as url, Client(url, mode=MODERN) as client:
         with anyio.fail_after(20):
             async with client.listen(tools_list_changed=True) as events:
-                again: JsonObject = {"name": "echo", "description": "new", "inputSchema": {"type": "object"}}
+                again: JsonObject = {
+                    "name": "echo",
+                    "description": "new",
+                    "inputSchema": {"type": "object"},
+                }
                 await bench.add("post", (again,), description="Letters.")
                 assert isinstance(await anext(aiter(events)), ToolsListChanged)
         listed = await client.list_tools(cache_mode="bypass")
@@ -395,7 +417,9 @@ async def test_older_clients_hear_of_a_new_group_on_their_session(transport: str
             heard.set()
 
     async def add_and_wait(client: Client) -> None:
-        assert client.server_capabilities.tools.list_changed
+        tools = client.server_capabilities.tools
+        assert tools is not None
+        assert tools.list_changed
         with anyio.fail_after(20):
             tool: JsonObject = {"name": "t", "inputSchema": {"type": "object"}}
             await bench.add("post", (tool,))

@@ -45,7 +45,9 @@ def wordy(number: int) -> ShownHit:
     return hit(f"tool_{number}", "A description that goes on and on, " * 40, schema)
 
 
-def answer(*queries: ShownQuery, detail: str = "signatures", degraded: str | None = None) -> ShownAnswer:
+def answer(
+    *queries: ShownQuery, detail: str = "signatures", degraded: str | None = None
+) -> ShownAnswer:
     return ShownAnswer(queries, GROUPS, 7, detail, degraded)
 
 
@@ -95,7 +97,9 @@ def test_only_names_are_told_where_only_names_are_wanted() -> None:
 def test_schemas_are_told_in_full_once_a_tool_as_long_as_they_fit() -> None:
     huge: JsonObject = {
         "type": "object",
-        "properties": {f"p{n}": {"type": "string", "description": "word " * 60} for n in range(200)},
+        "properties": {
+            f"p{n}": {"type": "string", "description": "word " * 60} for n in range(200)
+        },
     }
     queries = [ShownQuery("a", (hit(), hit("huge", schema=huge))), ShownQuery("b", (hit(),))]
     result = rendered(answer(*queries, detail="schemas"))
@@ -141,5 +145,7 @@ def test_long_winded_tools_do_not_make_long_answers(queries: int, hits: int, mos
 
 
 def test_a_tool_without_parameters_or_description_is_still_a_line() -> None:
-    result = rendered(answer(ShownQuery("q", (hit("now", "", {"type": "object", "properties": {}}),))))
+    result = rendered(
+        answer(ShownQuery("q", (hit("now", "", {"type": "object", "properties": {}}),)))
+    )
     assert text_of(result).startswith("- mail__now()\n")

@@ -7,16 +7,20 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
 import pytest
 
 from tests.adapters.surfaces.doors import raw_request
-from toolcrib_protocol.json_value import JsonObject
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from toolcrib_protocol.json_value import JsonObject
 
 COMMAND = [sys.executable, "-m", "tests.adapters.surfaces.bench_process", "stdio"]
 
@@ -30,9 +34,8 @@ async def crib_process() -> AsyncIterator[anyio.abc.Process]:
             with anyio.fail_after(30):
                 yield process
         finally:
-            with anyio.CancelScope(shield=True):
-                if process.returncode is None:
-                    process.kill()
+            if process.returncode is None:
+                process.kill()
 
 
 async def send(process: anyio.abc.Process, message: JsonObject) -> None:

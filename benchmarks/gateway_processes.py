@@ -1,0 +1,161 @@
+"""The processes that `gateway_cpu.py` measures: `python gateway_processes.py ROLE TOOLS`.
+
+Roles: `upstream` (the MCP server behind every gateway, over stdio), `direct` (the same server over
+HTTP, no gateway), `bare` (the least a gateway can be on the SDK's low-level server) and `ours`.
+Each HTTP role prints its URL on standard output.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import mcp_types as types
+import uvicorn
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from toolcrib_adapters.main import open_crib
+from toolcrib_adapters.settings import CribSettings
+from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
+from toolcrib_adapters.surfaces.mcp_server import build_server
+from toolcrib_registry.publishing import register
+from toolcrib_registry.records import SourceKind, SourceRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcp.server.context import ServerRequestContext
+
+    Context = ServerRequestContext[Any, Any]
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "description": "What to send back"},
+        "times": {"type": "integer", "minimum": 1, "default": 1},
+    },
+    "required": ["text"],
+}
+
+
+def tools(number: int) -> list[types.Tool]:
+    """`echo`, and others to make the list long."""
+    fillers = (
+        types.Tool(
+            name=f"filler_{n}",
+            description=f"Stands in a long list as number {n} and is never called.",
+            input_schema=SCHEMA,
+        )
+        for n in range(number - 1)
+    )
+    echo = types.Tool(name="echo", description="Sends text back.", input_schema=SCHEMA)
+    return [echo, *fillers]
+
+
+def echo_server(number: int) -> Server[Any]:
+    """The server behind every gateway."""
+    listed = types.ListToolsResult(tools=tools(number))
+
+    async def list_tools(_ctx: Context, _params: object) -> types.ListToolsResult:
+        return listed
+
+    async def call_tool(_ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        text = str((params.arguments or {}).get("text"))
+        block = types.TextContent(type="text", text=text)
+        return types.CallToolResult(content=[block], structured_content={"text": text})
+
+    return Server(
+        "echo",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        get_tool_input_schema=lambda _name: SCHEMA,
+    )
+
+
+def upstream_command(number: int) -> list[str]:
+    """What starts the server behind every gateway."""
+    return [sys.executable, str(Path(__file__).absolute()), "upstream", str(number)]
+
+
+async def run_upstream(number: int) -> None:
+    """The server over stdio."""
+    server = echo_server(number)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+async def run_direct(number: int) -> None:
+    """The server over HTTP."""
+    await _serve(echo_server(number))
+
+
+async def run_bare(number: int) -> None:
+    """A gateway that only passes on: one client, one server, no catalogue, no checks."""
+    command, *args = upstream_command(number)
+    async with Client(StdioServerParameters(command=command, args=args), cache=None) as client:
+        listed = await client.list_tools()
+
+        async def list_tools(_ctx: Context, _params: object) -> types.ListToolsResult:
+            return listed
+
+        async def call_tool(
+            _ctx: Context, params: types.CallToolRequestParams
+        ) -> types.CallToolResult:
+            return await client.session.call_tool(params.name, params.arguments)
+
+        server = Server(
+            "bare",
+            on_list_tools=list_tools,
+            on_call_tool=call_tool,
+            get_tool_input_schema=lambda _name: SCHEMA,
+        )
+        await _serve(server)
+
+
+async def run_ours(number: int) -> None:
+    """The crib, composed as `toolcrib serve` composes it."""
+    command, *args = upstream_command(number)
+    spec = {"transport": "stdio", "command": command, "args": [*args], "env": {}}
+    with tempfile.TemporaryDirectory() as home:
+        # Without an encoder: vectors made in the background would be counted as calls.
+        settings = CribSettings(home=Path(home), encoder="none")
+        async with open_crib(settings) as crib:
+            await register(crib.catalogue, SourceRecord("bench", SourceKind.MCP, spec, "bench"))
+            while len(crib.catalogue.snapshot.tools) < number:
+                await anyio.sleep(0.05)
+            server = build_server(crib.catalogue, crib.calls, crib.search)
+            await serve_http(server, HttpSettings(port=0), task_status=_Announcement())
+
+
+class _Announcement:
+    """Prints the URL as soon as there is one."""
+
+    def started(self, value: str | None = None) -> None:
+        """Print it."""
+        print(value, flush=True)
+
+
+async def _serve(server: Server[Any]) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(server.streamable_http_app(), log_level="error", access_log=False)
+        print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
+        await uvicorn.Server(config).serve([listener])
+
+
+ROLES: dict[str, Callable[[int], Awaitable[None]]] = {
+    "upstream": run_upstream,
+    "direct": run_direct,
+    "bare": run_bare,
+    "ours": run_ours,
+}
+
+if __name__ == "__main__":
+    anyio.run(ROLES[sys.argv[1]], int(sys.argv[2]))
