@@ -30,8 +30,9 @@ def _script() -> ScriptedModel:
 def _claim(model: ScriptedModel) -> None:
     described, refused, sent = model.tool_messages()
     assert "Sends a letter to one address." in described
-    assert "invalid_arguments" in refused or "must be" in refused or "/to" in refused
-    assert "echoed" in sent
+    assert "/to" in refused
+    # Some clients show the model a result's text, some its structured data.
+    assert "echoed" in sent or LETTER["to"] in sent
 
 
 @pytest.mark.promise("client-example-agents")

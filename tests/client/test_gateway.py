@@ -9,6 +9,7 @@ import pytest
 
 from tests.adapters.surfaces.bench import BLOCKS, Bench
 from tests.adapters.surfaces.doors import over_http
+from toolcrib_adapters.surfaces.publisher import CribPublisher
 from toolcrib_client import (
     Contract,
     Crib,
@@ -20,14 +21,19 @@ from toolcrib_client import (
     UnknownTool,
 )
 from toolcrib_registry.hand_clock import HandClock
-from toolcrib_registry.publishing import Publication, publish
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from toolcrib_adapters.surfaces.publish_method import PublishWish
     from toolcrib_client.link import Mode
-    from toolcrib_registry.publishing import PublishReceipt
+    from toolcrib_registry.ports import SourceState
+
+
+class NoSources:
+    """Stands where no Python target is published."""
+
+    async def settled(self, source: str) -> SourceState | None:
+        raise NotImplementedError
 
 
 @pytest.fixture
@@ -37,10 +43,7 @@ async def bench() -> Bench:
 
 @pytest.fixture(params=["memory", "http"])
 async def gateway(request: pytest.FixtureRequest, bench: Bench, mode: Mode) -> AsyncIterator[Crib]:
-    async def publisher(wish: PublishWish) -> PublishReceipt:
-        publication = Publication(wish.source, tuple(wish.entries or ()))
-        return await publish(bench.catalogue, publication, HandClock())
-
+    publisher = CribPublisher(bench.catalogue, NoSources(), HandClock())
     server = bench.server(publisher=publisher)
     if request.param == "memory":
         async with Crib(server, mode=mode) as crib:
