@@ -41,7 +41,9 @@ def fresh_database() -> Iterator[str]:
     server = server_url()
     name = f"toolcrib_test_{uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+        # A server set up without a locale would make databases without an encoding.
+        create = "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"
+        connection.execute(SQL(create).format(Identifier(name)))
     try:
         yield urlsplit(server)._replace(path=f"/{name}").geturl()
     finally:
