@@ -14,7 +14,7 @@ import numpy as np
 from toolcrib_registry.search_text import is_unspaced, spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -76,7 +76,7 @@ class NamedTools:
 
 
 def named_in(
-    query: str, rows_by_spelling: Mapping[str, Sequence[int]], allowed: Container[int]
+    query: str, rows_by_spelling: Mapping[str, Sequence[int]], allowed: Callable[[int], bool]
 ) -> NamedTools:
     """The tools that `query` names, in any spelling.
 
@@ -91,7 +91,7 @@ def named_in(
         length, rows = _longest_name(tokens, start, rows_by_spelling)
         if length:
             is_program_text = length == 1 and _is_program_text(tokens[start])
-            found.append((length, is_program_text, [row for row in rows if row in allowed]))
+            found.append((length, is_program_text, [row for row in rows if allowed(row)]))
         start += max(length, 1)
     is_all_names = sum(length for length, _, _ in found) == len(tokens)
     first = [row for _, told, rows in found if told or is_all_names for row in rows]

@@ -67,6 +67,7 @@ class SearchIndex:
         self._encoded: set[int] = set()
         self._all = np.zeros(0, np.int64)
         self._is_saved = True
+        self.generation = 0
 
     # What questions read, all inside `reading`.
 
@@ -142,6 +143,7 @@ class SearchIndex:
         with self._lock:
             self._drop(gone)
             self.snapshot = snapshot
+            self.generation += bool(gone)
         fresh = [record for tool, record in live.items() if tool not in self._rows]
         for start in range(0, len(fresh), _CHUNK):
             with self._lock:
@@ -178,6 +180,7 @@ class SearchIndex:
                 spellings[name].append(row)
         with self._lock:
             self.spellings = spellings
+            self.generation += 1
             self._all = np.array(sorted(self._tools), np.int64)
 
     # Vectors, in the background.
@@ -230,6 +233,7 @@ class SearchIndex:
             self._stored.vectors.put(there, vectors[still])
             self._encoded.update(there.tolist())
             self._is_saved = False
+            self.generation += 1
         return len(records)
 
     def _vectors_of(

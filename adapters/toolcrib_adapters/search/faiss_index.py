@@ -17,6 +17,9 @@ from toolcrib_protocol.errors import INTERNAL, ToolError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# One query at a time is searched, on one thread: more threads cost more than they bring at these sizes.
+faiss.omp_set_num_threads(1)
+
 SMALL: Final = 50_000
 """Rows up to which every number is kept in full."""
 
