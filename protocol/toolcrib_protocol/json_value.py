@@ -15,7 +15,7 @@ from typing_extensions import TypeAliasType
 from toolcrib_protocol.errors import INVALID_JSON, ToolError
 
 # A named alias, because pydantic cannot follow a recursive one without a name.
-Json = TypeAliasType("Json", "None | bool | int | float | str | list[Json] | dict[str, Json]")
+Json = TypeAliasType("Json", "bool | int | float | str | list[Json] | dict[str, Json] | None")
 JsonObject: TypeAlias = dict[str, Json]
 
 MOST_BYTES: Final = 64_000_000
@@ -29,19 +29,25 @@ def parse_json(text: str | bytes, *, most_bytes: int = MOST_BYTES) -> Json:
         ToolError: `invalid_json` with line and column, or the limit that was passed.
     """
     if len(text) > most_bytes:
-        raise ToolError(INVALID_JSON, f"JSON of {len(text):,} bytes is over the limit of {most_bytes:,}")
+        raise ToolError(
+            INVALID_JSON, f"JSON of {len(text):,} bytes is over the limit of {most_bytes:,}"
+        )
     try:
         value: Json = json.loads(text, parse_constant=_refused, parse_float=_finite)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ToolError(INVALID_JSON, f"not valid JSON at {where}: {error.msg}") from error
     except UnicodeDecodeError as error:
-        raise ToolError(INVALID_JSON, f"not valid JSON: the text is not UTF-8 ({error.reason})") from error
+        raise ToolError(
+            INVALID_JSON, f"not valid JSON: the text is not UTF-8 ({error.reason})"
+        ) from error
     except RecursionError as error:
         raise ToolError(INVALID_JSON, "the JSON is nested too deeply to be read") from error
     except ValueError as error:
         # Python reads integers of up to 4,300 digits; longer ones take quadratic time.
-        raise ToolError(INVALID_JSON, f"the JSON holds a number that cannot be read: {error}") from error
+        raise ToolError(
+            INVALID_JSON, f"the JSON holds a number that cannot be read: {error}"
+        ) from error
     return value
 
 

@@ -1,9 +1,9 @@
-"""JSON Schemas of tools: bounded checks, canonical form, dialects, the model-safe form, examples and signatures."""
+"""JSON Schemas of tools: checks, canonical form, model-safe form, examples, signatures."""
 
 from toolcrib_protocol.schema.bounds import DEFAULT_BOUNDS, SchemaBounds, bounds_problem
 from toolcrib_protocol.schema.canonical import canonical_json, fingerprint
 from toolcrib_protocol.schema.checker import Checker
-from toolcrib_protocol.schema.dialects import Dialect, declared_dialect
+from toolcrib_protocol.schema.dialects import Dialect, declared_dialect, written_dialect
 from toolcrib_protocol.schema.publishing import PublishedSchema, publish
 from toolcrib_protocol.schema.sample import sample
 from toolcrib_protocol.schema.signature import signature
@@ -25,4 +25,5 @@ __all__ = [
     "publish",
     "sample",
     "signature",
+    "written_dialect",
 ]

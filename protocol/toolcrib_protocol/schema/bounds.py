@@ -1,11 +1,17 @@
-"""How large a schema may be. Schemas are hostile input: everything that walks one relies on these bounds."""
+"""How large a schema may be, and what it may hold.
+
+Schemas are hostile input: everything that walks one relies on these bounds.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from toolcrib_protocol.json_value import Json
 
 
@@ -20,35 +26,53 @@ class SchemaBounds:
     characters: int = 1_000_000
     depth: int = 120
     nodes: int = 50_000
+    patterns: int = 200
+    """Each regular expression may take 4 ms and 1 MB to compile."""
 
 
 DEFAULT_BOUNDS: Final = SchemaBounds()
 
 
-def bounds_problem(schema: Json, bounds: SchemaBounds = DEFAULT_BOUNDS) -> str | None:
-    """Which bound `schema` passes, in a sentence, or None. Walks without recursion."""
-    nodes = characters = 0
+def bounds_problem(
+    schema: Json, bounds: SchemaBounds = DEFAULT_BOUNDS, what: str = "the schema"
+) -> str | None:
+    """Which bound `schema` passes, in a sentence about `what`, or None. Walks without recursion."""
+    nodes = characters = patterns = 0
     waiting: list[tuple[Json, int]] = [(schema, 1)]
     while waiting:
         value, depth = waiting.pop()
         nodes += 1
         characters += _own_size(value)
+        patterns += _own_patterns(value)
         if depth > bounds.depth:
-            return f"the schema is nested more than {bounds.depth} levels deep"
-        if nodes > bounds.nodes:
-            return f"the schema has more than {bounds.nodes:,} values"
+            return f"{what} is nested more than {bounds.depth} levels deep"
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{what} holds {value}, which is not JSON"
+        waiting.extend((item, depth + 1) for item in _inside(value))
+        # What waits counts too, so that one wide list is refused at once.
+        if nodes + len(waiting) > bounds.nodes:
+            return f"{what} has more than {bounds.nodes:,} values"
         if characters > bounds.characters:
-            return f"the schema is longer than {bounds.characters:,} characters"
-        if isinstance(value, dict):
-            waiting.extend((item, depth + 1) for item in value.values())
-        elif isinstance(value, list):
-            waiting.extend((item, depth + 1) for item in value)
+            return f"{what} is longer than {bounds.characters:,} characters"
+        if patterns > bounds.patterns:
+            return f"{what} has more than {bounds.patterns} regular expressions"
     return None
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _own_size(value: Json) -> int:
     if isinstance(value, str):
         return len(value)
-    if isinstance(value, dict):
-        return sum(map(len, value))
-    return 4
+    return sum(map(len, value)) if isinstance(value, dict) else 4
+
+
+def _own_patterns(value: Json) -> int:
+    if not isinstance(value, dict):
+        return 0
+    named = value.get("patternProperties")
+    return isinstance(value.get("pattern"), str) + (len(named) if isinstance(named, dict) else 0)

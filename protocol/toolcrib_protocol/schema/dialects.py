@@ -10,6 +10,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from toolcrib_protocol.schema.places import nodes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -51,8 +53,20 @@ def candidates(schema: JsonObject) -> Iterator[Dialect]:
     yield from (dialect for dialect in Dialect if dialect is not first)
 
 
+def written_dialect(schema: JsonObject) -> Dialect:
+    """The dialect a schema is written in: the declared one, unless its words are older."""
+    declared = declared_dialect(schema) or Dialect.D2020_12
+    oldest = declared
+    for node in nodes(schema):
+        if any(isinstance(node.get(exclusive), bool) for exclusive in _BOUNDS):
+            return Dialect.D4
+        if isinstance(node.get("items"), list) and declared is Dialect.D2020_12:
+            oldest = Dialect.D2019_09
+    return oldest
+
+
 def modern_node(node: JsonObject, dialect: Dialect) -> JsonObject:
-    """One schema node (not what is inside it) in the words of 2020-12; the order of keywords stays."""
+    """One schema node (not what is inside it) in the words of 2020-12, keywords in order."""
     if dialect in {Dialect.D2020_12, Dialect.D2019_09} and not isinstance(node.get("items"), list):
         return node
     modern = {**node}

@@ -1,4 +1,4 @@
-"""Where schemas hold other schemas, and how a pointer finds them.
+"""Where schemas hold other schemas.
 
 The keywords of all dialects from draft-04 to 2020-12. Values of other keywords (default, enum,
 const, examples) are data: what looks like a schema there is none.
@@ -7,17 +7,16 @@ const, examples) are data: what looks like a schema there is none.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from toolcrib_protocol.json_value import Json, JsonObject
 
 SINGLE: Final = frozenset(
     {
-        "additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
-        "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+        "additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if",
+        "items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
     }
 )  # fmt: skip
 LISTED: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
@@ -41,30 +40,22 @@ def _changed(keyword: str, value: Json, change: Callable[[Json], Json]) -> Json:
     return value
 
 
-def parts(schema: JsonObject) -> list[Json]:
-    """Every schema directly inside `schema`."""
-    found: list[Json] = []
+def parts(schema: JsonObject) -> Iterator[tuple[str, Json]]:
+    """Every schema directly inside `schema`, with the keyword that holds it."""
+    for keyword, value in schema.items():
+        if keyword in LISTED and isinstance(value, list):
+            yield from ((keyword, part) for part in value)
+        elif keyword in NAMED and isinstance(value, dict):
+            yield from ((keyword, part) for part in value.values())
+        elif keyword in SINGLE and isinstance(value, dict):
+            yield keyword, value
 
-    def note(part: Json) -> Json:
-        found.append(part)
-        return part
 
-    with_parts(schema, note)
-    return found
-
-
-def at_pointer(root: Json, reference: str) -> Json | None:
-    """What a reference inside the document (`#`, `#/a/b`) points at, or None if that is nothing."""
-    if not reference.startswith("#"):
-        return None
-    here: Json = root
-    for token in unquote(reference[1:]).split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(here, dict) and name in here:
-            here = here[name]
-        elif isinstance(here, list) and name.isascii() and name.isdigit() and int(name) < len(here):
-            here = here[int(name)]
-        else:
-            return None
-    # An anchor (`#name`) is no pointer: nobody walks there.
-    return here if reference in {"#", ""} or reference.startswith("#/") else None
+def nodes(schema: Json) -> Iterator[JsonObject]:
+    """`schema` and every schema object inside it, outermost first; references are not followed."""
+    waiting: list[Json] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting.extend(part for _, part in parts(node))

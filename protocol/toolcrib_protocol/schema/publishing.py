@@ -1,8 +1,9 @@
 """The model-safe form of a schema: what is published, while the exact schema keeps checking.
 
-Model APIs refuse a whole request for one tool with a combinator at the root, a dangling reference or an old dialect. So
-the published form is an object at the root with properties merged from all branches and the rule retold in a sentence;
-references are written out except where they form a cycle; older dialects are told in the words of 2020-12.
+Model APIs refuse a whole request for one tool with a combinator at the root, a dangling reference
+or an old dialect. So the published form is an object at the root with properties merged from all
+branches and the rule retold in a sentence; references are written out except where they form a
+cycle; older dialects are told in the words of 2020-12. Publishing a published form changes nothing.
 """
 
 from __future__ import annotations
@@ -10,21 +11,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.schema.dialects import Dialect, modern_node
-from toolcrib_protocol.schema.places import at_pointer, with_parts
+from toolcrib_protocol.schema.dialects import Dialect, modern_node, written_dialect
+from toolcrib_protocol.schema.inlining import inlined_references
+from toolcrib_protocol.schema.places import with_parts
+from toolcrib_protocol.schema.references import REFERENCES, Document, references_of
 from toolcrib_protocol.schema.root_rules import merged_root
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from toolcrib_protocol.json_value import Json, JsonObject
 
 _NOT_PUBLISHED: Final = frozenset(
-    {"$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$comment", "$defs", "definitions"}
+    {
+        "$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$recursiveAnchor", "$schema",
+        "$vocabulary", "definitions", *REFERENCES,
+    }
 )  # fmt: skip
 _ANNOTATIONS: Final = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 )
-_MOST_NODES: Final = 20_000
-"""How many nodes may be written out; beyond it references stay references (an inlined DAG grows exponentially)."""
+_SIBLINGS_COUNT: Final = frozenset({Dialect.D2019_09, Dialect.D2020_12})
+"""Dialects in which keywords beside a reference say something."""
+_AT_ROOT: Final = ("allOf", "anyOf", "oneOf", "if", "then", "else", "not")
+_MOST_AT_ROOT: Final = 300
+"""How many references at the root are written out even where they are part of a cycle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +53,15 @@ class PublishedSchema:
     is_rewritten: bool
 
 
-def publish(schema: JsonObject, dialect: Dialect = Dialect.D2020_12) -> PublishedSchema:
-    """The model-safe form of an input schema that has been compiled before (so it is bounded and sound)."""
-    expansion = _Expansion(schema, dialect)
-    expanded = expansion.root()
-    merged, notes = merged_root(expanded)
+def publish(schema: JsonObject, dialect: Dialect | None = None) -> PublishedSchema:
+    """The model-safe form of an input schema that has been compiled before (so it is sound).
+
+    Args:
+        schema: the exact schema.
+        dialect: what it is written in; None finds out from its words.
+    """
+    expansion = _Expansion(Document(schema), dialect or written_dialect(schema))
+    merged, notes = merged_root(expansion.root())
     definitions = expansion.definitions(merged)
     if definitions:
         merged["$defs"] = definitions
@@ -57,72 +72,95 @@ def publish(schema: JsonObject, dialect: Dialect = Dialect.D2020_12) -> Publishe
 class _Expansion:
     """One pass over a schema that writes references out."""
 
-    def __init__(self, schema: JsonObject, dialect: Dialect) -> None:
-        self._schema = schema
+    def __init__(self, document: Document, dialect: Dialect) -> None:
+        self._document = document
         self._dialect = dialect
-        self._left = _MOST_NODES
+        self._inlined = inlined_references(document)
+        self._left_at_root = _MOST_AT_ROOT
         self._names: dict[str, str] = {}
 
     def root(self) -> JsonObject:
-        expanded = self._expand(self._schema, ("#",))
+        expanded = self._at_root(self._document.root)
         return expanded if isinstance(expanded, dict) else {}
 
     def definitions(self, merged: JsonObject) -> JsonObject:
-        """The targets of references that could not be written out, and of those inside them."""
+        """The targets of references that were not written out, and of those inside them."""
         done: JsonObject = {}
-        while pending := [(p, n) for p, n in self._names.items() if n not in done]:
+        while pending := [(r, n) for r, n in self._names.items() if n not in done]:
             for reference, name in pending:
-                target = at_pointer(self._schema, reference)
-                done[name] = self._expand(target, (reference,))
+                done[name] = self._expand(self._document.target(reference))
         # A cycle through the root refers to the merged form: the same names, one object.
         if "#" in self._names:
-            done[self._names["#"]] = {k: v for k, v in merged.items() if k != "$defs"}
+            done[self._names["#"]] = {**merged}
         return done
 
-    def _expand(self, node: Json, path: tuple[str, ...]) -> Json:
-        self._left -= 1
+    def _at_root(self, node: Json) -> Json:
+        """A schema that applies to the arguments as a whole: its properties must be seen."""
         if not isinstance(node, dict):
             return node
-        reference = node.get("$ref")
-        if isinstance(reference, str) and (written := self._written_out(node, reference, path)) is not None:
-            return written
-        modern = modern_node(node, self._dialect)
-        kept = {key: value for key, value in modern.items() if key not in _NOT_PUBLISHED}
-        return with_parts(kept, lambda part: self._expand(part, path))
+        own = self._expand({k: v for k, v in node.items() if k not in {*_AT_ROOT, *REFERENCES}})
+        expanded: JsonObject = own if isinstance(own, dict) else {}
+        if references_of(node) and self._dialect not in _SIBLINGS_COUNT:
+            expanded = {k: v for k, v in expanded.items() if k in _ANNOTATIONS or k == "type"}
+        else:
+            branches = {k: v for k, v in node.items() if k in _AT_ROOT}
+            expanded |= with_parts(branches, self._at_root)
+        targets = [t for r in references_of(node) if (t := self._target_at_root(r)) is not None]
+        if targets:
+            more = expanded.get("allOf")
+            expanded["allOf"] = [*targets, *(more if isinstance(more, list) else [])]
+        return expanded
 
-    def _written_out(self, node: JsonObject, reference: str, path: tuple[str, ...]) -> Json | None:
-        """What stands for a reference here, or None to leave the node as it is."""
-        target = at_pointer(self._schema, reference)
-        if target is None:
+    def _target_at_root(self, reference: str) -> Json:
+        self._left_at_root -= 1
+        if self._left_at_root < 0:
             return None
-        beside = {k: v for k, v in node.items() if k != "$ref" and k not in _NOT_PUBLISHED}
-        if self._dialect in {Dialect.D4, Dialect.D6, Dialect.D7}:
+        return self._at_root(self._document.target(reference))
+
+    def _expand(self, node: Json) -> Json:
+        if not isinstance(node, dict):
+            return node
+        for reference in references_of(node):
+            return self._written_out(node, reference)
+        modern = modern_node(node, self._dialect)
+        return with_parts(_publishable(modern), self._expand)
+
+    def _written_out(self, node: JsonObject, reference: str) -> Json:
+        """What stands for a node that refers to another."""
+        beside = _publishable(modern_node(node, self._dialect))
+        if self._dialect not in _SIBLINGS_COUNT:
             # There, keywords beside a reference say nothing; descriptions are kept for the reader.
             beside = {k: v for k, v in beside.items() if k in _ANNOTATIONS}
-        if reference in path or self._left <= 0:
-            return {**beside, "$ref": f"#/$defs/{self._name(reference)}"}
-        expanded = self._expand(target, (*path, reference))
-        others = with_parts(beside, lambda part: self._expand(part, path))
+        others = with_parts(beside, self._expand)
+        if reference not in self._inlined:
+            return {**others, "$ref": f"#/$defs/{self._name(reference)}"}
+        expanded = self._expand(self._document.target(reference))
         if not others:
             return expanded
         if isinstance(expanded, dict) and set(others) <= _ANNOTATIONS:
             return {**expanded, **others}
-        return {**others, "allOf": [expanded, *_listed(others.get("allOf"))]}
+        more = others.get("allOf")
+        return {**others, "allOf": [expanded, *(more if isinstance(more, list) else [])]}
 
     def _name(self, reference: str) -> str:
-        if reference not in self._names:
-            last = "".join(c if c.isalnum() else "_" for c in reference.rsplit("/", 1)[-1]) or "root"
-            taken = set(self._names.values())
-            plain = last[:40]
-            self._names[reference] = next(
-                name for name in _numbered(plain, len(taken)) if name not in taken
-            )
-        return self._names[reference]
+        known = self._names.get(reference)
+        if known is not None:
+            return known
+        last = reference.rsplit("/", 1)[-1]
+        plain = "".join(c if c.isalnum() and c.isascii() else "_" for c in last)[:40].strip("_")
+        taken = set(self._names.values())
+        name = next(name for name in _numbered(plain or "root") if name not in taken)
+        self._names[reference] = name
+        return name
 
 
-def _numbered(name: str, most: int) -> list[str]:
-    return [name, *(f"{name}_{number}" for number in range(2, most + 3))]
+def _publishable(node: JsonObject) -> JsonObject:
+    return {keyword: value for keyword, value in node.items() if keyword not in _NOT_PUBLISHED}
 
 
-def _listed(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    number = 2
+    while True:
+        yield f"{name}_{number}"
+        number += 1

@@ -28,7 +28,9 @@ class Violation:
         return {"pointer": self.pointer, "expected": self.expected, "received": self.received}
 
     def __str__(self) -> str:
-        return f"at {self.pointer or 'the root'}: expected {self.expected}, received {self.received}"
+        return (
+            f"at {self.pointer or 'the root'}: expected {self.expected}, received {self.received}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,9 @@ class UnknownArgument:
         if close:
             hint = f"did you mean {' or '.join(map(repr, close))}?"
         else:
-            hint = f"known are {', '.join(self.known[:20])}" if self.known else "none is known there"
+            hint = (
+                f"known are {', '.join(self.known[:20])}" if self.known else "none is known there"
+            )
         return f"unknown argument {self.name!r} at {self.pointer}; {hint}"
 
 
