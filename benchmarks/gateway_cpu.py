@@ -25,8 +25,6 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx2
 
-from gateway_processes import upstream_command
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -92,11 +90,15 @@ class Gateway:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def _upstream(tools: int) -> list[str]:
+    return [sys.executable, str(HERE / "gateway_processes.py"), "upstream", str(tools)]
+
+
 @contextmanager
 def running(process: str, tools: int, fastmcp: Path | None) -> Iterator[Gateway]:
     """The process of that name, ended with the block."""
     if process in {"default", "pooled"}:
-        command = [str(fastmcp), str(HERE / "fastmcp_proxy.py"), process, *upstream_command(tools)]
+        command = [str(fastmcp), str(HERE / "fastmcp_proxy.py"), process, *_upstream(tools)]
     else:
         command = [sys.executable, str(HERE / "gateway_processes.py"), process, str(tools)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
@@ -168,7 +170,7 @@ def _request(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def fastmcp_python(is_wanted: bool) -> Iterator[Path | None]:
+def fastmcp_python(*, is_wanted: bool) -> Iterator[Path | None]:
     """The interpreter of an environment with FastMCP, or None."""
     if not is_wanted:
         yield None
@@ -203,7 +205,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-fastmcp", action="store_true")
     options = parser.parse_args()
-    with fastmcp_python(not options.no_fastmcp) as fastmcp:
+    with fastmcp_python(is_wanted=not options.no_fastmcp) as fastmcp:
         columns = {tools: measured(options, tools, fastmcp) for tools in options.tools}
     print("| CPU of the gateway per call | " + " | ".join(f"{n:,} tools" for n in columns) + " |")
     print("|---|" + "---:|" * len(columns))

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
 
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.snapshot import Snapshot
+
     Context = ServerRequestContext[Any, Any]
 
 SCHEMA: dict[str, Any] = {
@@ -122,16 +125,30 @@ async def run_bare(number: int) -> None:
 async def run_ours(number: int) -> None:
     """The crib, composed as `toolcrib serve` composes it."""
     command, *args = upstream_command(number)
-    spec = {"transport": "stdio", "command": command, "args": [*args], "env": {}}
+    spec: JsonObject = {"transport": "stdio", "command": command, "args": [*args], "env": {}}
     with tempfile.TemporaryDirectory() as home:
         # Without an encoder: vectors made in the background would be counted as calls.
         settings = CribSettings(home=Path(home), encoder="none")
         async with open_crib(settings) as crib:
+            arrived = _Arrival(number)
+            crib.catalogue.followers = (*crib.catalogue.followers, arrived)
             await register(crib.catalogue, SourceRecord("bench", SourceKind.MCP, spec, "bench"))
-            while len(crib.catalogue.snapshot.tools) < number:
-                await anyio.sleep(0.05)
+            await arrived.complete.wait()
             server = build_server(crib.catalogue, crib.calls, crib.search)
             await serve_http(server, HttpSettings(port=0), task_status=_Announcement())
+
+
+class _Arrival:
+    """A follower that knows when all tools are in the catalogue."""
+
+    def __init__(self, number: int) -> None:
+        self.complete = anyio.Event()
+        self._number = number
+
+    async def catalogue_changed(self, before: Snapshot, after: Snapshot) -> None:
+        """Look whether they are."""
+        if len(after.tools) >= self._number:
+            self.complete.set()
 
 
 class _Announcement:

@@ -224,7 +224,101 @@ SOURCES: Final = (
 
 SEARCH: Final[tuple[Promise, ...]] = ()
 
-SURFACE: Final[tuple[Promise, ...]] = ()
+SURFACE: Final = (
+    Promise(
+        "surface-three-tools",
+        "An agent sees three meta-tools and short instructions, whatever stands behind them.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "surface-token-budget",
+        "The meta-tools keep their share of 1,000 tokens with any number of groups; how the "
+        "summary is cut is stated in it.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "surface-both-generations",
+        "One server object serves both protocol generations, over stdio, HTTP and in process.",
+        "ARCHITECTURE, rule 1",
+    ),
+    Promise(
+        "surface-call-by-name",
+        "Any published name or reference is called directly, in every mode.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "surface-teaching-errors",
+        "Unknown names are answered with the nearest, invalid arguments with pointer, "
+        "expectation, received value and a valid example; nothing was called.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "surface-search",
+        "A search answers with short signatures inside a token budget, and with the groups where "
+        "nothing fits; text and structured content are each complete.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "surface-describe",
+        "A description holds all a caller may rely on; what is not declared is unknown, not safe.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "surface-call-list",
+        "A list of calls runs at once, answers in order, and each failure is its own.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "surface-own-faults",
+        "A fault of toolcrib becomes an answer with code `internal`; the server lives on.",
+        "ARCHITECTURE, rule 2",
+    ),
+    Promise(
+        "surface-progress",
+        "Progress reaches who asked for it, and a caller that gives up cancels the call at the "
+        "source.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "surface-meta-allow-list",
+        "Of a caller's `_meta` only the trace travels on to a source.",
+        "MCP.md, section 3",
+    ),
+    Promise(
+        "surface-policy",
+        "What the policy hides is not counted, found, described or called.",
+        "ARCHITECTURE, section 4",
+    ),
+    Promise(
+        "surface-stable-list",
+        "The tool list changes only when the caller's groups do, and is then announced to both "
+        "generations.",
+        "ARCHITECTURE, rule 9",
+    ),
+    Promise(
+        "surface-publish",
+        "Entries and Python files are registered from outside while the crib runs, where the "
+        "operator allows it.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "surface-http-address",
+        "A taken port or a wrong address is refused with what to do, and only known hosts and "
+        "origins are served.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "surface-ends-gracefully",
+        "Told to end, it turns away new requests, gives running ones a bounded time, and closes "
+        "what it opened.",
+        "ARCHITECTURE, rule 10",
+    ),
+    Promise(
+        "surface-stdio-clean",
+        "Standard output carries the protocol and nothing else.",
+        "issue 2, section 6",
+    ),
+)
 
 COMMAND_LINE: Final[tuple[Promise, ...]] = ()
 
@@ -286,7 +380,38 @@ CLIENT: Final = (
     ),
 )
 
-FIELD: Final[tuple[Promise, ...]] = ()
+FIELD: Final = (
+    Promise(
+        "field-o02-original-name",
+        "A tool is called by its published name and its source hears the original one.",
+        "field case O-02",
+    ),
+    Promise(
+        "field-o07-null-arguments",
+        "Missing and null arguments mean none, directly and through `call_tool`.",
+        "field case O-07",
+    ),
+    Promise(
+        "field-o10-surface-digits",
+        "Integers beyond 2^53 pass the surface digit for digit, both ways, in both generations.",
+        "field case O-10",
+    ),
+    Promise(
+        "field-o15-blocks-unchanged",
+        "Blocks of every kind reach the caller as the source sent them; odd ones are labelled.",
+        "field case O-15",
+    ),
+    Promise(
+        "field-o34-idle-sessions",
+        "Sessions expire when left alone, never during a call, and have a ceiling.",
+        "field case O-34",
+    ),
+    Promise(
+        "field-o38-call-without-search",
+        "A known tool is called by name without a search before.",
+        "field case O-38",
+    ),
+)
 
 PROMISES: Final = (
     *HOUSE,

@@ -89,7 +89,7 @@ async def published(publisher: Publisher | None, params: PublishParams) -> JsonO
         receipt = await _permitted(publisher)(params.wish())
     except ToolError as error:
         raise MCPError(REFUSED, error.message, error.as_json()) from error
-    return _as_json(receipt)
+    return as_json(receipt)
 
 
 def _permitted(publisher: Publisher | None) -> Publisher:
@@ -102,7 +102,8 @@ def _permitted(publisher: Publisher | None) -> Publisher:
     return publisher
 
 
-def _as_json(receipt: PublishReceipt) -> JsonObject:
+def as_json(receipt: PublishReceipt) -> JsonObject:
+    """The receipt as the method answers it."""
     return {
         "published": [
             {

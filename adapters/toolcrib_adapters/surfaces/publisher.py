@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import anyio
 
-from toolcrib_protocol.contract_file import read_contracts
 from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, TOOL_TIMED_OUT, ErrorKind, ToolError
 from toolcrib_registry.ports import SourceStatus
 from toolcrib_registry.publishing import (
@@ -69,10 +68,8 @@ class CribPublisher:
             takes too long.
         """
         if wish.target is None:
-            # Entries that are no tools of any known form go on as they are, to be quarantined.
-            read = read_contracts(wish.entries or [], wish.source)
-            entries = (*read.entries, *(entry.raw for entry in read.unreadable))
-            return await publish(self._catalogue, Publication(wish.source, entries), self._clock)
+            publication = Publication(wish.source, tuple(wish.entries or ()))
+            return await publish(self._catalogue, publication, self._clock)
         return await self._publish_target(wish.source, wish.target)
 
     async def _publish_target(self, source: str, target: str) -> PublishReceipt:

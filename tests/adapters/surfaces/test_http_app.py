@@ -71,6 +71,7 @@ async def test_it_says_that_it_is_alive() -> None:
     assert (response.status_code, response.text) == (200, "ok")
 
 
+@pytest.mark.promise("surface-http-address")
 async def test_a_taken_port_is_refused_with_what_to_do() -> None:
     bench = await Bench.open()
     with socket.socket() as taken:
@@ -109,6 +110,7 @@ async def test_a_name_that_does_not_resolve_is_refused_with_what_to_do() -> None
         ("origin", "http://localhost:6274", 200),
     ],
 )
+@pytest.mark.promise("surface-http-address")
 async def test_only_known_hosts_and_origins_reach_the_tools(
     header: str, value: str, status: int
 ) -> None:
@@ -120,6 +122,7 @@ async def test_only_known_hosts_and_origins_reach_the_tools(
     assert (modern.status_code, legacy.status_code) == (status, status)
 
 
+@pytest.mark.promise("field-o34-idle-sessions")
 async def test_a_session_that_is_left_alone_expires_and_a_running_call_does_not() -> None:
     bench = await Bench.open()
     settings = HttpSettings(port=0, idle_seconds=0.2)
@@ -158,6 +161,7 @@ async def test_a_session_that_is_left_alone_expires_and_a_running_call_does_not(
     assert "echoed" in answers[0].text
 
 
+@pytest.mark.promise("field-o34-idle-sessions")
 async def test_more_sessions_than_the_ceiling_are_turned_away() -> None:
     bench = await Bench.open()
     settings = HttpSettings(port=0, most_sessions=2)
@@ -168,6 +172,7 @@ async def test_more_sessions_than_the_ceiling_are_turned_away() -> None:
     assert modern["structuredContent"] == {"still": "served"}
 
 
+@pytest.mark.promise("surface-ends-gracefully")
 async def test_when_it_ends_running_calls_finish_and_new_ones_are_turned_away() -> None:
     bench = await Bench.open()
     stop = anyio.Event()
@@ -196,6 +201,7 @@ async def test_when_it_ends_running_calls_finish_and_new_ones_are_turned_away() 
     assert answers[0]["structuredContent"] == {"company": 2}
 
 
+@pytest.mark.promise("surface-ends-gracefully")
 async def test_a_call_that_does_not_finish_is_cancelled_when_the_drain_is_over() -> None:
     bench = await Bench.open()
     stop = anyio.Event()
@@ -218,6 +224,7 @@ async def test_a_call_that_does_not_finish_is_cancelled_when_the_drain_is_over()
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.promise("surface-ends-gracefully")
 async def test_a_signal_ends_the_process_with_everything_closed(signum: signal.Signals) -> None:
     async with crib_process() as (process, url, lines), Client(url, mode="legacy") as client:
         result = await client.call_tool("play__echo", {"pid": 1})
@@ -244,6 +251,7 @@ def test_loopback_is_what_only_this_machine_reaches(host: str, is_local: bool) -
     assert is_loopback(host) is is_local
 
 
+@pytest.mark.promise("surface-both-generations")
 async def test_both_generations_share_one_address() -> None:
     bench = await Bench.open()
     async with (

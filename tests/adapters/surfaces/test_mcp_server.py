@@ -21,10 +21,10 @@ from tests.adapters.surfaces.doors import (
 )
 from toolcrib_protocol.budget import estimate_tokens
 from toolcrib_protocol.json_value import Json, JsonObject, dump_json
+from toolcrib_protocol.names import PUBLISHED_NAME, ToolId
 from toolcrib_protocol.result_list import results_from_mcp
 
 if TYPE_CHECKING:
-    from toolcrib_protocol.names import ToolId
     from toolcrib_registry.permissions import Caller
 
 every_door = pytest.mark.parametrize(
@@ -48,6 +48,8 @@ def as_json(result: object) -> JsonObject:
 
 
 @every_door
+@pytest.mark.promise("surface-three-tools")
+@pytest.mark.promise("surface-both-generations")
 async def test_an_agent_sees_three_small_tools_whatever_stands_behind_them(door: str) -> None:
     bench = await Bench.open()
     async with open_door(door, bench) as client:
@@ -62,6 +64,9 @@ async def test_an_agent_sees_three_small_tools_whatever_stands_behind_them(door:
 
 
 @every_door
+@pytest.mark.promise("surface-call-by-name")
+@pytest.mark.promise("field-o38-call-without-search")
+@pytest.mark.promise("field-o10-surface-digits")
 async def test_a_known_tool_is_called_by_its_published_name_or_reference_without_a_search(
     door: str,
 ) -> None:
@@ -73,7 +78,26 @@ async def test_a_known_tool_is_called_by_its_published_name_or_reference_without
             assert (result.meta or {})["io.toolcrib/tool"] == "play/echo@1.0.0"
 
 
+@pytest.mark.promise("field-o02-original-name")
+async def test_a_source_hears_the_original_name_of_a_tool_whose_name_no_model_takes() -> None:
+    bench = await Bench.open()
+    long = "synchronise_all_customer_records_across_every_regional_cluster"
+    originals = ["admin.users/list", f"{long}_a", f"{long}_b", "\N{PACKAGE}", "1st"]
+    entries = tuple({"name": name, "inputSchema": {"type": "object"}} for name in originals)
+    await bench.add("entreprise", entries)  # type: ignore[arg-type]
+    names = [
+        bench.catalogue.snapshot.tools[ToolId("entreprise", o)].published_name for o in originals
+    ]
+    async with Client(bench.server(), mode=MODERN) as client:
+        for name in names:
+            await client.call_tool("call_tool", {"name": name})
+    assert [seen[0] for seen in bench.playground.seen] == originals
+    assert len(set(names)) == len(names)
+    assert all(PUBLISHED_NAME.fullmatch(name) for name in names)
+
+
 @quick_doors
+@pytest.mark.promise("field-o07-null-arguments")
 async def test_arguments_that_are_missing_or_null_mean_none(door: str) -> None:
     bench = await Bench.open()
     async with open_door(door, bench) as client:
@@ -83,6 +107,7 @@ async def test_arguments_that_are_missing_or_null_mean_none(door: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["play__blocks", "call_tool"])
+@pytest.mark.promise("field-o15-blocks-unchanged")
 async def test_blocks_pass_to_both_generations_exactly_as_the_source_sent_them(name: str) -> None:
     bench = await Bench.open()
     arguments: JsonObject = {} if name == "play__blocks" else {"name": "play__blocks"}
@@ -98,6 +123,7 @@ async def test_blocks_pass_to_both_generations_exactly_as_the_source_sent_them(n
     assert modern["resultType"] == "complete"
 
 
+@pytest.mark.promise("field-o15-blocks-unchanged")
 async def test_a_block_that_the_callers_revision_lacks_is_kept_and_labelled() -> None:
     bench = await Bench.open()
     odd: JsonObject = {
@@ -147,6 +173,7 @@ async def test_the_servers_name_is_ours_and_not_that_of_a_source() -> None:
 
 
 @quick_doors
+@pytest.mark.promise("surface-teaching-errors")
 async def test_an_unknown_name_is_answered_with_the_nearest_names(door: str) -> None:
     bench = await Bench.open()
     async with open_door(door, bench) as client:
@@ -162,6 +189,7 @@ async def test_an_unknown_name_is_answered_with_the_nearest_names(door: str) -> 
 
 
 @quick_doors
+@pytest.mark.promise("surface-teaching-errors")
 async def test_invalid_arguments_are_answered_with_place_expectation_and_an_example(
     door: str,
 ) -> None:
@@ -188,6 +216,7 @@ async def test_invalid_arguments_are_answered_with_place_expectation_and_an_exam
         ("call_tool", {"name": "describe_tools", "arguments": {}}, "call it directly"),
     ],
 )
+@pytest.mark.promise("surface-teaching-errors")
 async def test_meta_tools_teach_how_they_are_called(
     name: str, arguments: JsonObject, lesson: str
 ) -> None:
@@ -201,6 +230,7 @@ async def test_meta_tools_teach_how_they_are_called(
 
 
 @quick_doors
+@pytest.mark.promise("surface-call-list")
 async def test_a_list_of_calls_runs_at_once_and_answers_in_order(door: str) -> None:
     bench = await Bench.open()
     company = [
@@ -214,6 +244,7 @@ async def test_a_list_of_calls_runs_at_once_and_answers_in_order(door: str) -> N
     assert not result.is_error
 
 
+@pytest.mark.promise("surface-call-list")
 async def test_in_a_list_of_calls_each_failure_is_its_own() -> None:
     bench = await Bench.open()
     names = ["play__echo", "play__fail", "play__crash", "nobody", "play__blocks"]
@@ -227,6 +258,7 @@ async def test_in_a_list_of_calls_each_failure_is_its_own() -> None:
 
 
 @both_eras
+@pytest.mark.promise("surface-own-faults")
 async def test_a_fault_of_ours_becomes_an_answer_and_the_server_lives(
     door: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -241,6 +273,7 @@ async def test_a_fault_of_ours_becomes_an_answer_and_the_server_lives(
 
 
 @every_door
+@pytest.mark.promise("surface-progress")
 async def test_progress_reaches_who_asked_for_it(door: str) -> None:
     bench = await Bench.open()
     steps: list[tuple[float, float | None, str | None]] = []
@@ -265,6 +298,7 @@ async def test_a_source_is_not_asked_for_progress_that_nobody_wants(door: str) -
 
 
 @quick_doors
+@pytest.mark.promise("surface-progress")
 async def test_a_caller_that_gives_up_cancels_its_call_at_the_source(door: str) -> None:
     bench = await Bench.open()
     async with open_door(door, bench) as client:
@@ -276,6 +310,7 @@ async def test_a_caller_that_gives_up_cancels_its_call_at_the_source(door: str) 
             await bench.playground.cancelled.wait()
 
 
+@pytest.mark.promise("surface-meta-allow-list")
 async def test_only_the_trace_and_the_time_limit_travel_on_with_a_call() -> None:
     bench = await Bench.open()
     async with over_http(bench.server()) as url:
@@ -296,6 +331,7 @@ async def test_only_the_trace_and_the_time_limit_travel_on_with_a_call() -> None
     assert context.timeout_seconds == 7
 
 
+@pytest.mark.promise("surface-describe")
 async def test_a_tool_is_described_with_all_a_caller_may_rely_on() -> None:
     bench = await Bench.open()
     async with Client(bench.server(), mode=MODERN) as client:
@@ -347,6 +383,7 @@ class _NotMail:
         return tool.name != "send_mail"
 
 
+@pytest.mark.promise("surface-policy")
 async def test_what_the_policy_hides_is_neither_counted_nor_described_nor_called() -> None:
     bench = await Bench.open(_NotMail())
     async with Client(bench.server(_NotMail()), mode=MODERN) as client:
@@ -359,6 +396,7 @@ async def test_what_the_policy_hides_is_neither_counted_nor_described_nor_called
         assert "no tool is called" in result.content[0].text  # type: ignore[union-attr]
 
 
+@pytest.mark.promise("surface-stable-list")
 async def test_the_list_may_be_kept_by_its_caller_alone_and_stays_the_same() -> None:
     bench = await Bench.open()
     async with Client(bench.server(), mode=MODERN) as client:
@@ -376,6 +414,7 @@ async def test_a_cursor_of_a_list_that_is_gone_is_refused() -> None:
             await client.list_tools(cursor="bm9uc2Vuc2U6MQ==")
 
 
+@pytest.mark.promise("surface-token-budget")
 async def test_the_three_tools_fit_their_share_of_the_budget_with_hundreds_of_groups() -> None:
     bench = await Bench.open()
     for number in range(120):
@@ -391,6 +430,7 @@ async def test_the_three_tools_fit_their_share_of_the_budget_with_hundreds_of_gr
     assert estimate_tokens(dump_json(definitions)) <= 1_100
 
 
+@pytest.mark.promise("surface-stable-list")
 async def test_modern_clients_hear_of_a_new_group_and_of_nothing_else() -> None:
     bench = await Bench.open()
     async with over_http(bench.server()) as url, Client(url, mode=MODERN) as client:
@@ -408,6 +448,7 @@ async def test_modern_clients_hear_of_a_new_group_and_of_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("transport", ["memory", "http"])
+@pytest.mark.promise("surface-stable-list")
 async def test_older_clients_hear_of_a_new_group_on_their_session(transport: str) -> None:
     bench = await Bench.open()
     heard = anyio.Event()
@@ -436,6 +477,7 @@ async def test_older_clients_hear_of_a_new_group_on_their_session(transport: str
             await add_and_wait(client)
 
 
+@pytest.mark.promise("surface-stable-list")
 async def test_a_change_that_callers_do_not_see_is_not_announced() -> None:
     bench = await Bench.open()
     heard: list[object] = []

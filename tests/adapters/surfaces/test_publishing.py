@@ -86,6 +86,7 @@ def error_of(message: JsonObject) -> JsonObject:
     return data
 
 
+@pytest.mark.promise("surface-publish")
 async def test_published_entries_are_tools_at_once_and_stay_the_same_when_published_again() -> None:
     entries: list[JsonObject] = [
         {"name": "note", "description": "Notes.", "inputSchema": {"type": "object"}},
@@ -106,6 +107,7 @@ async def test_published_entries_are_tools_at_once_and_stay_the_same_when_publis
     assert "isError" not in called
 
 
+@pytest.mark.promise("surface-publish")
 async def test_a_python_file_is_published_and_loaded_before_the_answer(tmp_path: Path) -> None:
     file = tmp_path / "hello.py"
     file.write_text(GREETING)
@@ -152,6 +154,7 @@ async def test_a_publication_that_makes_no_sense_is_refused_with_a_reason(
     assert words in str(error["message"])
 
 
+@pytest.mark.promise("surface-publish")
 async def test_a_crib_that_takes_no_publications_says_how_to_allow_them() -> None:
     bench = await Bench.open()
     async with over_http(bench.server()) as url:

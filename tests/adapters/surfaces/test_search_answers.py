@@ -60,6 +60,7 @@ def text_of(result: JsonObject) -> str:
     return str(block["text"])
 
 
+@pytest.mark.promise("surface-search")
 def test_a_hit_is_its_name_its_parameters_and_what_it_does() -> None:
     result = rendered(answer(ShownQuery("send a letter", (hit(),))))
     assert text_of(result) == (
@@ -123,6 +124,7 @@ def test_each_of_several_queries_gets_its_own_part() -> None:
     assert '{"query":"b","hits":[],"nothing_fits":true}' in dump_json(result)
 
 
+@pytest.mark.promise("surface-search")
 def test_when_nothing_fits_the_groups_and_what_to_try_are_told() -> None:
     result = rendered(answer(ShownQuery("fly to the moon", ())))
     assert text_of(result).startswith("Nothing fits. Try other words")
@@ -137,6 +139,7 @@ def test_a_search_that_is_not_at_its_best_says_so() -> None:
 
 
 @pytest.mark.parametrize(("queries", "hits", "most"), [(1, 5, 700), (1, 20, 700), (4, 5, 1_900)])
+@pytest.mark.promise("surface-search")
 def test_long_winded_tools_do_not_make_long_answers(queries: int, hits: int, most: int) -> None:
     asked = [ShownQuery(f"q{q}", tuple(wordy(n) for n in range(hits))) for q in range(queries)]
     result = rendered(answer(*asked))

@@ -22,6 +22,7 @@ def names(answer: dict[str, Any], query: int = 0) -> list[str]:
 
 
 @pytest.mark.parametrize("door", ["http modern", "http legacy", "memory modern", "memory legacy"])
+@pytest.mark.promise("surface-search")
 async def test_what_is_found_can_be_called_by_the_name_it_was_found_under(door: str) -> None:
     bench = await Bench.open()
     async with open_door(door, bench) as client:
@@ -96,6 +97,7 @@ class _NotMail(AllowAll):
         return tool.name != "send_mail"
 
 
+@pytest.mark.promise("surface-policy")
 async def test_what_the_policy_hides_is_not_found() -> None:
     bench = await Bench.open(_NotMail())
     async with Client(bench.server(_NotMail()), mode=MODERN) as client:

@@ -48,6 +48,7 @@ async def everything(stream: anyio.abc.ByteReceiveStream | None) -> bytes:
     return b"".join([chunk async for chunk in stream])
 
 
+@pytest.mark.promise("surface-stdio-clean")
 async def test_standard_output_carries_the_protocol_and_nothing_else() -> None:
     call: JsonObject = {"name": "play__print", "arguments": {"id": 9007199254740993}}
     async with crib_process() as process:
@@ -64,6 +65,7 @@ async def test_standard_output_carries_the_protocol_and_nothing_else() -> None:
     assert b"printed by a tool" in told
 
 
+@pytest.mark.promise("surface-ends-gracefully")
 async def test_it_ends_when_its_input_ends_with_everything_closed() -> None:
     async with crib_process() as process:
         assert process.stdin is not None
@@ -84,6 +86,7 @@ async def test_a_message_may_arrive_in_pieces() -> None:
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.promise("surface-ends-gracefully")
 async def test_a_signal_ends_it_while_its_input_stays_open(signum: signal.Signals) -> None:
     async with crib_process() as process:
         await send(process, raw_request("tools/call", {"name": "play__hang", "arguments": {}}))
