@@ -19,6 +19,7 @@ from toolcrib_protocol.errors import (
     SOURCE_DISCONNECTED,
     TOOL_CRASHED,
     TOOL_TIMED_OUT,
+    UNKNOWN_TOOL,
     ErrorKind,
     ToolError,
 )
@@ -49,8 +50,8 @@ DEFAULT_TIMEOUT_SECONDS: Final = 30.0
 LONGEST_TIMEOUT_SECONDS: Final = 900.0
 MOST_CALLS_AT_ONCE: Final = 50
 """How many calls one list may hold; all of them run at the same time."""
-# The provider ends first, so that its own words (which limit, what was sent) reach the caller.
-_GRACE_SECONDS: Final = 2.0
+GRACE_SECONDS: Final = 2.0
+"""How much later than its provider the path gives up, so that the provider's own words reach the caller."""
 # Sent, but no answer: harmless to repeat only where the contract says so.
 _SENT_WITHOUT_ANSWER: Final = frozenset({SOURCE_DISCONNECTED, TOOL_TIMED_OUT, TOOL_CRASHED})
 
@@ -93,6 +94,7 @@ class Calls:
         self._providers = providers
         self._policy = policy or AllowAll()
         self._checkers = checkers or Checkers()
+        self.grace_seconds = GRACE_SECONDS
 
     async def call(self, call: Call) -> Result:
         """What the call brought back; a failure is a result with an error."""
@@ -129,13 +131,17 @@ class Calls:
                 `invalid_version`.
         """
         snapshot = self._catalogue.snapshot
-        reference = snapshot.identify(call.tool)
-        if call.version:
-            reference = Reference(reference.tool, VersionRange.parse(call.version))
-        if not self._policy.allows(call.caller, reference.tool):
-            # Refused and unknown look the same from outside, so nobody learns what exists.
-            raise self._visible(snapshot, call.caller).unknown(call.tool)
-        return snapshot.resolve(reference)
+        try:
+            reference = snapshot.identify(call.tool)
+            if call.version:
+                reference = Reference(reference.tool, VersionRange.parse(call.version))
+            if self._policy.allows(call.caller, reference.tool):
+                return snapshot.resolve(reference)
+        except ToolError as error:
+            if error.code != UNKNOWN_TOOL:
+                raise
+        # Refused and unknown look the same from outside, and neither names what the caller may not see.
+        raise self._visible(snapshot, call.caller).unknown(call.tool)
 
     def _visible(self, snapshot: Snapshot, caller: Caller) -> Snapshot:
         tools = {id_: tool for id_, tool in snapshot.tools.items() if self._policy.allows(caller, id_)}
@@ -157,7 +163,7 @@ class Calls:
         context = CallContext(seconds, call.caller, call.report_progress, call.meta)
         try:
             provider = self._providers.provider(record.source)
-            with anyio.fail_after(seconds + _GRACE_SECONDS):
+            with anyio.fail_after(seconds + self.grace_seconds):
                 return await provider.call(record.upstream_name, arguments.values, context)
         except TimeoutError:
             text = f"{record.contract.id} gave no answer within {seconds:g} s; the call may have run"

@@ -9,12 +9,13 @@ wait at the same time share one commit. After each step the followers are told i
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 
-from toolcrib_protocol.errors import STORE_BUSY, ErrorKind, ToolError
+from toolcrib_protocol.errors import ToolError
 from toolcrib_registry.ports import RevisionConflict
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Each lost race means that somebody else's commit succeeded, so the crowd always moves; a writer
-# that loses this often faces a store that is busy rather than a race.
-_MOST_ATTEMPTS: Final = 200
+# Deciding before the lock is taken keeps others waiting least; after so many lost races it is our
+# turn to hold them up.
+_QUICK_ATTEMPTS: Final = 3
 _WAIT_SECONDS: Final = 5.0
 _RETRY_SECONDS: Final = 2.0
 
@@ -74,7 +75,8 @@ class Catalogue:
     async def change(self, decide: Decide) -> Snapshot:
         """Commit what `decide` says about the newest snapshot; no changes, no commit.
 
-        `decide` may be called several times and must not have effects of its own.
+        `decide` may be called several times, also on another thread, and must not have effects of
+        its own.
 
         Returns:
             The snapshot that holds the change.
@@ -116,34 +118,36 @@ class Catalogue:
     async def _grant_all(self) -> None:
         # The list stays as it is until each writer takes its own wish out: if this writer is
         # cancelled in the middle, the next one grants what is left.
-        for _ in range(_MOST_ATTEMPTS):
+        for _ in range(_QUICK_ATTEMPTS):
+            wishes = [wish for wish in self._wishes if not wish.is_done]
             try:
-                await self._commit([wish for wish in self._wishes if not wish.is_done])
+                await self._commit(wishes)
             except RevisionConflict:
                 await self._catch_up()
             else:
                 return
-        raise ToolError(
-            STORE_BUSY,
-            f"the catalogue changed {_MOST_ATTEMPTS} times while this change was tried; try again",
-            ErrorKind.RETRYABLE,
-        )
+        await self._commit_next([wish for wish in self._wishes if not wish.is_done])
 
     async def _commit(self, wishes: list[_Wish]) -> None:
-        before = after = self.snapshot
-        changes: list[Change] = []
-        for wish in wishes:
-            decided, after = _decided(wish, after)
-            changes.extend(decided)
+        before = self.snapshot
+        changes = _decided(wishes, before)
         # A writer that is cancelled now must not leave a commit that only some of us know of.
         with anyio.CancelScope(shield=True):
+            revision = before.revision
             if changes:
-                revision = await self.store.commit(changes, before.revision)
-                after = replace(after, revision=revision)
-            for wish in wishes:
-                wish.is_done = True
-            if changes:
-                await self._move(after)
+                revision = await self.store.commit(changes, revision)
+            await self._grant(wishes, before.with_changes(changes, revision))
+
+    async def _commit_next(self, wishes: list[_Wish]) -> None:
+        with anyio.CancelScope(shield=True):
+            decide = partial(_decided, wishes)
+            await self._grant(wishes, await self.store.commit_next(decide, self.snapshot))
+
+    async def _grant(self, wishes: list[_Wish], after: Snapshot) -> None:
+        for wish in wishes:
+            wish.is_done = True
+        if after.revision != self.snapshot.revision:
+            await self._move(after)
 
     async def _catch_up(self) -> None:
         before = self.snapshot
@@ -162,13 +166,16 @@ class Catalogue:
                 await follower.catalogue_changed(before, after)
 
 
-def _decided(wish: _Wish, snapshot: Snapshot) -> tuple[Sequence[Change], Snapshot]:
-    """The changes that a wish asks for, and the snapshot after them."""
-    wish.error = None
-    try:
-        changes = wish.decide(snapshot)
-        after = snapshot.with_changes(changes, snapshot.revision) if changes else snapshot
-    except Exception as error:  # noqa: BLE001 - raised again where the wish came from; others share this commit
-        wish.error = error
-        return (), snapshot
-    return changes, after
+def _decided(wishes: Sequence[_Wish], snapshot: Snapshot) -> list[Change]:
+    """The changes of all wishes, each decided on the state that the ones before it leave."""
+    changes: list[Change] = []
+    for wish in wishes:
+        wish.error = None
+        try:
+            wanted = wish.decide(snapshot)
+            snapshot = snapshot.with_changes(wanted, snapshot.revision) if wanted else snapshot
+        except Exception as error:  # noqa: BLE001 - raised where the wish came from; others share this commit
+            wish.error = error
+        else:
+            changes.extend(wanted)
+    return changes

@@ -51,8 +51,8 @@ class Listing:
 
     Attributes:
         source: the source's name.
-        entries: in the source's order; raw JSON as an MCP `tools/list` has it, or our own contracts (their
-            group is ignored: the tool is at home in the source's group).
+        entries: in the source's order; raw JSON as an MCP `tools/list` has it (at home in the source's group), or our
+            own contracts (at home in the group that they name).
         title: the source's own title, for its home group.
         description: what the source says about itself (instructions), for its home group.
         quarantined: entries that could not even be read as one of the two, already judged.
@@ -182,9 +182,8 @@ class _Acceptance:
     ) -> tuple[VersionRecord, Version | None] | QuarantineRecord:
         """The entry as a record and the version it declares (None: it leaves that to us)."""
         if isinstance(entry, Contract):
-            contract = entry.model_copy(update={"group": self._source.group})
-            declared = entry.version if "version" in entry.model_fields_set else None
-            return self._record(contract, entry.name), declared
+            declared = entry.version if entry.declares_version else None
+            return self._record(entry, entry.name), declared
         verdict = judge(entry)
         if isinstance(verdict, Quarantined):
             raw = verdict.raw if isinstance(verdict.raw, dict) else {"entry": verdict.raw}

@@ -14,7 +14,7 @@ from toolcrib_registry.ports import ChangeFeed, RevisionConflict
 from toolcrib_registry.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from toolcrib_registry.changes import Change
     from toolcrib_registry.ports import SourceState
@@ -51,6 +51,15 @@ class MemoryStore:
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
         return self._state.revision
+
+    async def commit_next(
+        self, decide: Callable[[Snapshot], Sequence[Change]], known: Snapshot
+    ) -> Snapshot:
+        """Commit what `decide` says about the newest state; nobody can come in between here."""
+        changes = decide(self._state)
+        if changes:
+            await self.commit(changes, self._state.revision)
+        return self._state
 
     async def changes_since(self, revision: int) -> ChangeFeed | None:
         """What was committed after `revision`; None beyond the remembered revisions."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_protocol.names import ToolId
     from toolcrib_protocol.result import Result
-
     from toolcrib_registry.changes import Change
     from toolcrib_registry.permissions import Caller
     from toolcrib_registry.snapshot import Snapshot
@@ -70,6 +69,23 @@ class CatalogueStore(Protocol):
         Raises:
             RevisionConflict: the catalogue is not at `expected_revision` any more; nothing was written.
             ToolError: `store_busy` or `store_unavailable`.
+        """
+        ...
+
+    async def commit_next(
+        self, decide: Callable[[Snapshot], Sequence[Change]], known: Snapshot
+    ) -> Snapshot:
+        """Let `decide` choose the changes on the newest state while other writers wait; commit them.
+
+        For a writer that keeps losing: one that commits without a pause always sees the newest
+        state first. `decide` is called at most once, maybe on another thread, and no longer than
+        others can wait; if it wants no changes, nothing is written. `known` spares reading again.
+
+        Returns:
+            The newest state, with the changes.
+
+        Raises:
+            ToolError: `store_busy` or `store_unavailable`, or what `decide` raised.
         """
         ...
 
@@ -154,9 +170,7 @@ class CallContext:
 class Provider(Protocol):
     """A running source, as the path of a call sees it."""
 
-    async def call(
-        self, upstream_name: str, arguments: JsonObject, context: CallContext
-    ) -> Result:
+    async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
         """Call one tool. A tool's own failure is a Result; cancelling the caller cancels the call.
 
         Raises:

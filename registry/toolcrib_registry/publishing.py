@@ -1,7 +1,8 @@
-"""Publishing from outside at run time: contracts or a Python target become a source in one commit.
+"""Publishing from outside at run time: entries become a source of their own in one commit.
 
-Entries that are published are kept in the settings of their source, so they survive a restart; publishing the
-same thing again changes nothing. Used by the command line and by the `toolcrib/publish` method.
+What is published is kept in the settings of its source, so it survives a restart; publishing the same thing again
+changes nothing, and what is published later under the same name joins. Used by the command line and by the
+`toolcrib/publish` method; a Python target is only registered here, its source lists what is in it.
 """
 
 from __future__ import annotations
@@ -9,23 +10,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from typing_extensions import TypeIs
+
+from toolcrib_protocol.contract_file import read_contracts
 from toolcrib_protocol.errors import CONFLICT, INVALID_CONTRACT, ToolError
+from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.names import ToolId, check_group_name
 
 from toolcrib_registry.changes import PutSource
 from toolcrib_registry.listing import Listing, accept_listing
-from toolcrib_registry.records import SourceKind, SourceRecord
+from toolcrib_registry.records import QuarantineRecord, SourceKind, SourceRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolcrib_protocol.json_value import Json, JsonObject
+    from toolcrib_protocol.contract_file import ContractFile
+    from toolcrib_protocol.json_value import Json
     from toolcrib_protocol.tool import Contract
 
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.changes import Change
     from toolcrib_registry.ports import Clock
-    from toolcrib_registry.records import QuarantineRecord, ToolRecord
+    from toolcrib_registry.records import ToolRecord
     from toolcrib_registry.snapshot import Snapshot
 
 
@@ -35,7 +41,8 @@ class Publication:
 
     Attributes:
         source: the source's name, and the home group of its tools.
-        entries: our contracts or raw tool entries; they join those published there before, by name.
+        entries: our contracts, or JSON in any form that contract files have; they join those published there
+            before, by name.
     """
 
     source: str
@@ -69,7 +76,9 @@ async def publish(catalogue: Catalogue, publication: Publication, clock: Clock) 
     """
     check_group_name(publication.source, what="source")
     if not publication.entries:
-        raise ToolError(INVALID_CONTRACT, f"nothing to publish under {publication.source!r}: no entries")
+        raise ToolError(
+            INVALID_CONTRACT, f"nothing to publish under {publication.source!r}: no entries"
+        )
     before: Snapshot = catalogue.snapshot
 
     def decide(snapshot: Snapshot) -> Sequence[Change]:
@@ -111,47 +120,71 @@ def _changes(snapshot: Snapshot, publication: Publication, now: str) -> list[Cha
     known = snapshot.sources.get(publication.source)
     if known is not None and (known.kind is not SourceKind.SNAPSHOT or known.spec.get("path")):
         raise _taken(known)
-    entries = _joined(known, publication.entries)
+    entries = _joined(known, _plain(publication))
     record = SourceRecord(
         publication.source,
         SourceKind.SNAPSHOT,
-        {"path": None, "entries": [_as_json(entry) for entry in entries]},
+        {"path": None, "entries": entries},
         publication.source,
     )
     registration: list[Change] = [] if known == record else [PutSource(record)]
     registered = snapshot.with_changes(registration, snapshot.revision)
-    return [*registration, *accept_listing(registered, Listing(record.name, entries), now)]
+    # Read from what is kept, as the source will read it at the next start: then nothing changes there.
+    listing = _listing(record.name, read_contracts(entries, record.group))
+    return [*registration, *accept_listing(registered, listing, now)]
 
 
-def _joined(
-    known: SourceRecord | None, entries: tuple[Json | Contract, ...]
-) -> tuple[Json | Contract, ...]:
+def _plain(publication: Publication) -> list[Json]:
+    """The entries as they are kept: JSON, each on its own, our contracts and raw tools told apart by their keys."""
+    written = [entry if _is_json(entry) else entry.as_json() for entry in publication.entries]
+    read = read_contracts(written, publication.source)
+    return [
+        *(entry if _is_json(entry) else entry.as_json() for entry in read.entries),
+        *(entry.raw for entry in read.unreadable),
+    ]
+
+
+def _is_json(entry: Json | Contract) -> TypeIs[Json]:
+    return entry is None or isinstance(entry, bool | int | float | str | list | dict)
+
+
+def _listing(source: str, read: ContractFile) -> Listing:
+    quarantined = tuple(
+        QuarantineRecord(
+            source,
+            entry.position,
+            entry.name,
+            entry.pointer,
+            entry.reason,
+            entry.raw if isinstance(entry.raw, dict) else {"entry": entry.raw},
+        )
+        for entry in read.unreadable
+    )
+    return Listing(source, read.entries, quarantined=quarantined)
+
+
+def _joined(known: SourceRecord | None, entries: Sequence[Json]) -> list[Json]:
     """The entries published before, with those of the same name replaced, then the new ones."""
     kept = known.spec.get("entries") if known is not None else None
-    joined: dict[object, Json | Contract] = {}
+    joined: dict[str, Json] = {}
     for entry in [*(kept if isinstance(kept, list) else []), *entries]:
-        joined[_name_of(entry)] = entry
-    return tuple(joined.values())
+        # An entry without a name is the same only as its twin.
+        joined[_name_of(entry) or dump_json(entry)] = entry
+    return list(joined.values())
 
 
-def _name_of(entry: Json | Contract) -> object:
-    name = entry.get("name") if isinstance(entry, dict) else getattr(entry, "name", None)
-    return name if isinstance(name, str) else id(entry)
-
-
-def _as_json(entry: Json | Contract) -> Json:
-    if entry is None or isinstance(entry, bool | int | float | str | list | dict):
-        return entry
-    return entry.as_json()
+def _name_of(entry: Json) -> str | None:
+    name = entry.get("name") if isinstance(entry, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _receipt(before: Snapshot, after: Snapshot, publication: Publication) -> PublishReceipt:
-    names = [_name_of(entry) for entry in publication.entries]
+    names = [_name_of(entry) for entry in _plain(publication)]
     refused = after.quarantined.get(publication.source, ())
-    known = (ToolId(publication.source, name) for name in names if isinstance(name, str))
+    known = (ToolId(publication.source, name) for name in names if name is not None)
     tools = (after.tools[tool] for tool in dict.fromkeys(known) if tool in after.tools)
     published = tuple(_published(before, tool) for tool in tools if tool.head is not None)
-    mine = tuple(entry for entry in refused if entry.name in names or entry.name is None)
+    mine = tuple(entry for entry in refused if entry.name in names)
     return PublishReceipt(after.revision, published, mine)
 
 

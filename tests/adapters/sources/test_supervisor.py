@@ -1,0 +1,138 @@
+"""Sources run in tasks of their own: what one does is not felt by the others."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from tests.registry.cribs import raw_tool
+from toolcrib_adapters.clock import SystemClock
+from toolcrib_adapters.sources.supervisor import Supervisor
+from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, ToolError
+from toolcrib_protocol.names import ToolId
+from toolcrib_protocol.result import Result
+from toolcrib_registry.catalogue import Catalogue
+from toolcrib_registry.listing import Listing, remove_source
+from toolcrib_registry.memory_store import MemoryStore
+from toolcrib_registry.ports import SourceState, SourceStatus
+from toolcrib_registry.publishing import register
+from toolcrib_registry.records import SourceKind, SourceRecord
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from toolcrib_adapters.sources.source import SourceHost
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.ports import CallContext
+
+READY = SourceState(SourceStatus.READY, "2026-01-01T00:00:00+00:00")
+
+
+class Desk:
+    """A source that lists one tool and notes its beginning and end."""
+
+    def __init__(self, record: SourceRecord, log: list[str]) -> None:
+        self._record = record
+        self._log = log
+
+    async def run(self, host: SourceHost) -> None:
+        if self._record.spec.get("faulty"):
+            raise ZeroDivisionError("a fault")
+        self._log.append(f"{self._record.name} begins")
+        await host.listed(Listing("another name", (raw_tool("one"),)))
+        await host.report(READY)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.wait_all_tasks_blocked()
+                await host.report(SourceState(SourceStatus.STOPPED, READY.since))
+            self._log.append(f"{self._record.name} ends")
+
+    async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
+        return Result()
+
+
+def record(name: str, **spec: str) -> SourceRecord:
+    return SourceRecord(name, SourceKind.MCP, {**spec}, name)
+
+
+@asynccontextmanager
+async def running(log: list[str]) -> AsyncIterator[tuple[Catalogue, Supervisor, MemoryStore]]:
+    store = MemoryStore()
+    openers = {SourceKind.MCP: lambda source: Desk(source, log)}
+    supervisor = Supervisor(
+        openers, store, SystemClock(), crib="me", wants=lambda source: source.name != "unwanted"
+    )
+    catalogue = await Catalogue.open(store, (supervisor,))
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(supervisor.run, catalogue)
+        yield catalogue, supervisor, store
+        tasks.cancel_scope.cancel()
+
+
+async def ready(catalogue: Catalogue, supervisor: Supervisor, *records: SourceRecord) -> None:
+    for source in records:
+        await register(catalogue, source)
+    await anyio.wait_all_tasks_blocked()
+    for source in records:
+        await supervisor.settled(source.name)
+
+
+async def test_a_registered_source_runs_and_its_tools_are_in_the_catalogue_under_its_name() -> None:
+    async with running([]) as (catalogue, supervisor, _):
+        await ready(catalogue, supervisor, record("a"))
+        assert ToolId("a", "one") in catalogue.snapshot.tools
+        assert supervisor.states == {"a": READY}
+        assert isinstance(supervisor.provider("a"), Desk)
+
+
+async def test_a_removed_source_ends_and_the_others_are_not_touched() -> None:
+    log: list[str] = []
+    async with running(log) as (catalogue, supervisor, _):
+        await ready(catalogue, supervisor, record("a"), record("b"))
+        await catalogue.change(lambda snapshot: remove_source(snapshot, "a", ""))
+        while "a ends" not in log:
+            await anyio.wait_all_tasks_blocked()
+        assert "b ends" not in log
+        assert set(supervisor.states) == {"b"}
+        with pytest.raises(ToolError) as refused:
+            supervisor.provider("a")
+        assert refused.value.code == SOURCE_UNAVAILABLE
+
+
+async def test_changed_settings_end_the_old_source_before_the_new_one_begins() -> None:
+    log: list[str] = []
+    async with running(log) as (catalogue, supervisor, _):
+        await ready(catalogue, supervisor, record("a"))
+        await ready(catalogue, supervisor, record("a", url="other"))
+        assert log == ["a begins", "a ends", "a begins"]
+        assert supervisor.states == {"a": READY}  # what the old one said last is not heard
+
+
+async def test_a_source_with_a_fault_of_ours_is_told_as_failed_and_the_others_run() -> None:
+    async with running([]) as (catalogue, supervisor, _):
+        await ready(catalogue, supervisor, record("bad", faulty="yes"), record("good"))
+        assert supervisor.states["bad"].status is SourceStatus.FAILED
+        assert "ZeroDivisionError" in supervisor.states["bad"].reason
+        assert supervisor.states["good"] == READY
+
+
+async def test_sources_that_are_not_wanted_do_not_run() -> None:
+    async with running([]) as (catalogue, supervisor, _):
+        await register(catalogue, record("unwanted"))
+        await anyio.wait_all_tasks_blocked()
+        assert await supervisor.settled("unwanted") is None
+        assert supervisor.states == {}
+
+
+async def test_states_are_pinned_for_other_processes_and_withdrawn_at_the_end() -> None:
+    async with running([]) as (catalogue, supervisor, store):
+        await ready(catalogue, supervisor, record("a"))
+        with anyio.fail_after(10):
+            while (await store.reported()).get("a") != READY:
+                await anyio.sleep(0.01)
+    assert await store.reported() == {}
