@@ -118,7 +118,18 @@ CONTRACT: Final = (
 
 SCHEMA: Final[tuple[Promise, ...]] = ()
 
-CATALOGUE: Final[tuple[Promise, ...]] = ()
+CATALOGUE: Final = (
+    Promise(
+        "catalogue-versions-never-change",
+        "A changed contract becomes the next version; what was published stays as it was.",
+        "issue 2, section 3",
+    ),
+    Promise(
+        "catalogue-one-provider",
+        "A tool that a source provides cannot be taken over by another; the second is refused with a reason.",
+        "ARCHITECTURE, the words",
+    ),
+)
 
 SOURCES: Final = (
     Promise(
@@ -381,6 +392,26 @@ CLIENT: Final = (
 )
 
 FIELD: Final = (
+    Promise(
+        "field-o01-same-name",
+        "Two sources may offer the same tool name; both stay callable under names that do not depend on who came first.",
+        "field case O-01",
+    ),
+    Promise(
+        "field-o03-names-are-looked-up",
+        "A call is routed by a table, never by cutting its name apart, and names stay when other sources come.",
+        "field case O-03",
+    ),
+    Promise(
+        "field-o04-one-bad-tool",
+        "A malformed entry is quarantined with pointer and reason; its siblings live.",
+        "field case O-04",
+    ),
+    Promise(
+        "field-o12-unknown-arguments",
+        "An argument name the schema does not know is refused with the likely name, or reported in a lenient group.",
+        "field case O-12",
+    ),
     Promise(
         "field-o02-original-name",
         "A tool is called by its published name and its source hears the original one.",

@@ -55,7 +55,7 @@ async def test_a_tool_answers_to_its_published_name_and_to_references(name: str)
     assert provider.called == [("say", {"text": "hi"})]
 
 
-@pytest.mark.promise("surface-errors-teach")
+@pytest.mark.promise("surface-teaching-errors")
 async def test_an_unknown_name_is_answered_with_the_nearest_and_nothing_is_called() -> None:
     calls, provider, _ = await desk(raw_tool("get_current_time"))
     result = await calls.call(Call("desk__get_curent_time"))
@@ -66,7 +66,7 @@ async def test_an_unknown_name_is_answered_with_the_nearest_and_nothing_is_calle
     assert provider.called == []
 
 
-@pytest.mark.promise("surface-errors-teach")
+@pytest.mark.promise("surface-teaching-errors")
 async def test_wrong_arguments_are_refused_with_pointer_expected_received_and_an_example() -> None:
     schema: JsonObject = {
         "type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"],
@@ -84,7 +84,7 @@ async def test_wrong_arguments_are_refused_with_pointer_expected_received_and_an
     assert provider.called == []
 
 
-@pytest.mark.promise("field-o-12-unknown-arguments")
+@pytest.mark.promise("field-o12-unknown-arguments")
 async def test_an_unknown_argument_is_refused_with_the_likely_name() -> None:
     calls, provider, _ = await desk(raw_tool("walk", {"path": TEXT, "recursive": {"type": "boolean"}}))
     result = await calls.call(Call("desk/walk", {"path": "/a", "recursve": True}))
@@ -92,7 +92,7 @@ async def test_an_unknown_argument_is_refused_with_the_likely_name() -> None:
     assert provider.called == []
 
 
-@pytest.mark.promise("field-o-12-unknown-arguments")
+@pytest.mark.promise("field-o12-unknown-arguments")
 async def test_a_lenient_group_lets_an_unknown_argument_through_and_reports_it() -> None:
     calls, provider, catalogue = await desk(raw_tool("walk", {"path": TEXT}))
     lenient = GroupRecord("desk", refuses_unknown_arguments=False)
@@ -103,7 +103,7 @@ async def test_a_lenient_group_lets_an_unknown_argument_through_and_reports_it()
     assert provider.called == [("walk", {"path": "/a", "pth": "/b"})]
 
 
-@pytest.mark.promise("field-o-07-nulls")
+@pytest.mark.promise("field-o07-null-arguments")
 async def test_no_arguments_mean_none_and_a_null_for_an_unset_optional_is_dropped_but_a_meant_one_kept() -> None:
     nullable: JsonObject = {"anyOf": [TEXT, {"type": "null"}]}
     inner: JsonObject = {"type": "object", "properties": {"deep": TEXT, "more": nullable}}
@@ -140,7 +140,7 @@ async def test_arguments_that_are_no_object_are_refused() -> None:
     assert "must be an object" in (await calls.call(Call("desk/find", [1]))).text
 
 
-@pytest.mark.promise("field-o-10-digits")
+@pytest.mark.promise("field-o10-surface-digits")
 async def test_integers_beyond_53_bits_pass_digit_for_digit() -> None:
     given: JsonObject = {"id": 9007199254740993, "neg": -9223372036854775808, "f": 1.0}
     calls, _, _ = await desk(raw_tool("echo", {name: {"type": "number"} for name in given}))
@@ -232,7 +232,7 @@ async def test_a_source_that_does_not_run_is_told_as_such() -> None:
     assert (result.error.code, result.status) == (SOURCE_UNAVAILABLE, Status.RETRYABLE_ERROR)
 
 
-@pytest.mark.promise("surface-many-calls")
+@pytest.mark.promise("surface-call-list")
 async def test_many_calls_run_at_the_same_time_and_answer_in_their_order() -> None:
     everyone = anyio.Event()
     waiting = 0

@@ -28,7 +28,7 @@ def contract(name: str = "send", *, text: str = "Send.", **more: object) -> Cont
     return Contract.model_validate({"group": "mail", "name": name, "description": text, **more})
 
 
-@pytest.mark.promise("field-o-01-same-name")
+@pytest.mark.promise("field-o01-same-name")
 async def test_two_sources_with_one_tool_name_keep_both_under_names_that_do_not_depend_on_order() -> None:
     names = []
     for order in (("stage", "prod"), ("prod", "stage")):
@@ -40,7 +40,7 @@ async def test_two_sources_with_one_tool_name_keep_both_under_names_that_do_not_
     assert names[0] == names[1] == {"stage/search": "stage__search", "prod/search": "prod__search"}
 
 
-@pytest.mark.promise("field-o-01-same-name")
+@pytest.mark.promise("field-o01-same-name")
 async def test_removing_one_source_leaves_the_other_with_the_same_tool_name_untouched() -> None:
     catalogue = await memory_catalogue()
     for source in ("stage", "prod"):
@@ -53,7 +53,7 @@ async def test_removing_one_source_leaves_the_other_with_the_same_tool_name_unto
     assert "stage" not in after.groups
 
 
-@pytest.mark.promise("field-o-03-names-are-looked-up")
+@pytest.mark.promise("field-o03-names-are-looked-up")
 async def test_published_names_stay_when_another_source_comes_and_route_by_table() -> None:
     catalogue = await memory_catalogue()
     names = ["get-catalog-entity", "kb-search", "-lead", "trail-"]
@@ -66,7 +66,7 @@ async def test_published_names_stay_when_another_source_comes_and_route_by_table
         assert after.resolve(after.identify(published)).upstream_name == tool.name
 
 
-@pytest.mark.promise("field-o-04-one-bad-tool")
+@pytest.mark.promise("field-o04-one-bad-tool")
 async def test_bad_entries_are_quarantined_with_pointer_and_reason_and_their_siblings_live() -> None:
     catalogue = await memory_catalogue()
     bad = [
