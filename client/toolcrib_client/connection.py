@@ -20,13 +20,18 @@ from toolcrib_client.failures import failure
 from toolcrib_client.http_client import SESSION_OVER
 from toolcrib_client.link import open_link
 from toolcrib_client.wire_errors import Sent
-from toolcrib_protocol.errors import SOURCE_DISCONNECTED, SOURCE_UNAVAILABLE, ErrorKind, ToolError
+from toolcrib_protocol.errors import (
+    SOURCE_DISCONNECTED,
+    SOURCE_UNAVAILABLE,
+    UPSTREAM_PROTOCOL,
+    ErrorKind,
+    ToolError,
+)
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup, TaskStatus
-    from mcp.shared.dispatcher import ProgressFnT
 
-    from toolcrib_client.link import Link, Mode
+    from toolcrib_client.link import Link, Mode, OnProgress
     from toolcrib_client.target import Target
     from toolcrib_protocol.json_value import JsonObject
 
@@ -54,7 +59,7 @@ class Request:
     what: str
     timeout_seconds: float
     may_repeat: bool = False
-    on_progress: ProgressFnT | None = None
+    on_progress: OnProgress | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -224,7 +229,11 @@ class Connection:
                 "the command was not found; is it installed (pip install "
                 "'toolcrib[server]') and on the PATH?"
             )
-        return self._unreachable(str(cause) or type(cause).__name__)
+        if isinstance(cause, OSError):
+            return self._unreachable(cause.strerror or str(cause) or type(cause).__name__)
+        reason = str(cause).partition("\n")[0]
+        text = f"{self.target} does not speak MCP as this client knows it ({reason})"
+        return failure(UPSTREAM_PROTOCOL, text)
 
     def _unreachable(self, reason: str) -> ToolError:
         text = f"{self.target} cannot be reached: {reason}"

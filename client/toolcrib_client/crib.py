@@ -34,10 +34,8 @@ from toolcrib_protocol.result import Result
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 
-    from mcp.shared.dispatcher import ProgressFnT
-
     from toolcrib_client.calls import CallLike
-    from toolcrib_client.link import Mode
+    from toolcrib_client.link import Mode, OnProgress
     from toolcrib_client.publication import Publishable
     from toolcrib_client.target import Reachable
     from toolcrib_client.tool_calls import ModelToolCall
@@ -158,7 +156,7 @@ class Crib:
         *,
         version: str | None = None,
         timeout_seconds: float | None = None,
-        on_progress: ProgressFnT | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Result:
         """What the tool brought back, failures too; `.unwrap()` raises their typed error.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 import anyio
 from mcp.client.session import ClientSession
@@ -43,7 +43,7 @@ from toolcrib_client.target import HttpTarget, ServerTarget, StdioTarget
 from toolcrib_protocol.errors import UPSTREAM_PROTOCOL
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from mcp.server import Server
     from mcp.shared.dispatcher import CallOptions, Dispatcher, ProgressFnT
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 Mode = Literal["auto", "2026-07-28", "legacy"]
 """Which protocol generation to speak: the newest both know, only the stateless one, only the one
 with a handshake."""
+
+OnProgress: TypeAlias = "Callable[[float, float | None, str | None], Awaitable[None]]"
+"""Awaited with progress, total or None, message or None."""
 
 LARGEST_EVENT_BYTES: Final = 64 * 1024 * 1024
 """The largest answer that is read from an event stream."""
@@ -77,7 +80,7 @@ class Link:
         self,
         method: str,
         params: JsonObject,
-        on_progress: ProgressFnT | None = None,
+        on_progress: OnProgress | None = None,
     ) -> JsonObject:
         """The server's answer, as it came; waits without a bound of its own.
 
@@ -87,7 +90,8 @@ class Link:
         stamped, headers = self._stamped(method, params)
         options: CallOptions = {"headers": headers}
         if on_progress is not None:
-            options["on_progress"] = on_progress
+            # The SDK names the parameters in its type, but never in its calls.
+            options["on_progress"] = cast("ProgressFnT", on_progress)
             # Dispatchers over streams write their own token here; the direct one leaves that to us.
             meta = stamped.get("_meta")
             known = meta if isinstance(meta, dict) else {}
@@ -147,7 +151,7 @@ async def _connected(
     return JSONRPCDispatcher(*streams)
 
 
-async def _direct(server: Server[object], stack: AsyncExitStack) -> Dispatcher[TransportContext]:
+async def _direct(server: Server[Any], stack: AsyncExitStack) -> Dispatcher[TransportContext]:
     """The stateless way into a server of this process: no streams, no framing."""
     state = await stack.enter_async_context(server.lifespan(server))
     mine, theirs = create_direct_dispatcher_pair(raise_handler_exceptions=False)
@@ -164,7 +168,7 @@ async def _no_notifications(
 
 
 @asynccontextmanager
-async def _served_in_memory(server: Server[object]) -> AsyncIterator[MessageStream]:
+async def _served_in_memory(server: Server[Any]) -> AsyncIterator[MessageStream]:
     async with (
         create_client_server_memory_streams() as (mine, theirs),
         anyio.create_task_group() as tasks,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from mcp.client.stdio import StdioServerParameters
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+# `Any` is the type of a server's lifespan state: it is invariant, and nothing here looks at it.
 class HasServer(Protocol):
     """Anything that holds an MCP server, such as a gateway opened in this process."""
 
     @property
-    def server(self) -> Server[object]:
+    def server(self) -> Server[Any]:
         """The server."""
         ...
 
@@ -62,14 +63,14 @@ class StdioTarget:
 class ServerTarget:
     """A server object in this process."""
 
-    server: Server[object] = field(repr=False)
+    server: Server[Any] = field(repr=False)
 
     def __str__(self) -> str:
         return f"the server {self.server.name!r} in this process"
 
 
 Target: TypeAlias = HttpTarget | StdioTarget | ServerTarget
-Reachable: TypeAlias = "str | Sequence[str] | StdioServerParameters | Server[object] | HasServer"
+Reachable: TypeAlias = "str | Sequence[str] | StdioServerParameters | Server[Any] | HasServer"
 """What `Crib(...)` accepts."""
 
 

@@ -23,7 +23,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 def make_agent(crib_url: str, base_url: str, model: str, api_key: str) -> Agent:
     """An agent that finds its tools in the crib."""
     # With "failed" the model sees what the crib says about a failure and may mend its call.
-    crib: MCPToolset[None] = MCPToolset(
+    crib: MCPToolset[object] = MCPToolset(
         crib_url, id="crib", tool_error_behavior="failed", include_instructions=True
     )
     provider = OpenAIProvider(base_url=base_url, api_key=api_key)

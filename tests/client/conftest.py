@@ -37,19 +37,20 @@ def small() -> SmallCrib:
     return SmallCrib()
 
 
-@pytest.fixture(params=["memory", "stdio", "http"])
+@pytest.fixture(scope="module", params=["memory", "stdio", "http"])
 def transport(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=["auto", "legacy"])
+@pytest.fixture(scope="module", params=["auto", "legacy"])
 def mode(request: pytest.FixtureRequest) -> Mode:
     return request.param  # type: ignore[no-any-return]
 
 
-@pytest.fixture
-async def any_crib(transport: str, mode: Mode, small: SmallCrib) -> AsyncIterator[Crib]:
-    async with reachable(transport, small) as target, Crib(target, mode=mode) as crib:
+@pytest.fixture(scope="module")
+async def any_crib(transport: str, mode: Mode) -> AsyncIterator[Crib]:
+    """One for all tests of a file: starting a process takes a second."""
+    async with reachable(transport, SmallCrib()) as target, Crib(target, mode=mode) as crib:
         yield crib
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
+from anyio.abc import SocketAttribute
 from mcp.client.stdio import StdioServerParameters
 from mcp.server import Server
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+import toolcrib_client
 from tests.client.conftest import SMALL_CRIB
 from tests.client.small_crib import SmallCrib, free_socket, served, served_over_http
 from toolcrib_client import (
@@ -33,6 +35,7 @@ from toolcrib_client import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from anyio.abc import SocketStream
     from starlette.requests import Request
 
     from toolcrib_client import Result
@@ -94,10 +97,9 @@ async def test_a_crib_is_used_inside_its_block_only(small: SmallCrib) -> None:
         await crib.call("echo__back")
 
 
-async def test_a_caller_that_gives_up_stops_the_tool(any_crib: Crib, small: SmallCrib) -> None:
+async def test_a_caller_that_gives_up_keeps_the_connection(any_crib: Crib) -> None:
     with anyio.move_on_after(0.2):
         await any_crib.call("wait__forever")
-    # The connection is as good as before.
     assert (await any_crib.call("echo__back", {"a": 1})).unwrap() == {"a": 1}
 
 
@@ -308,15 +310,91 @@ async def test_token_and_headers_go_with_every_request() -> None:
     assert set(seen) == {("Bearer secret", "a")}
 
 
-async def test_a_web_page_is_not_taken_for_a_crib() -> None:
-    async def answer(_request: Request) -> Response:
-        return JSONResponse({"hello": "world"})
+@pytest.mark.parametrize("answer", [{"hello": "world"}, {"jsonrpc": "2.0", "id": 1, "result": {}}])
+async def test_another_program_is_not_taken_for_a_crib(answer: dict[str, object]) -> None:
+    async def answered(request: Request) -> Response:
+        asked = await request.json()
+        return JSONResponse({**answer, "id": asked.get("id")})
 
-    routes = [Route("/mcp", answer, methods=["POST"])]
+    routes = [Route("/mcp", answered, methods=["POST"])]
     async with served(Starlette(routes=routes)) as address:
-        with pytest.raises(ToolError):
+        with pytest.raises(BadAnswer):
             async with Crib(f"{address}/mcp"):
                 pass
+
+
+async def test_another_program_is_not_taken_for_a_crib_of_the_newest_generation() -> None:
+    async def answered(request: Request) -> Response:
+        asked = await request.json()
+        return JSONResponse({"jsonrpc": "2.0", "id": asked["id"], "result": {}})
+
+    routes = [Route("/mcp", answered, methods=["POST"])]
+    async with served(Starlette(routes=routes)) as address:
+        with pytest.raises(BadAnswer, match="does not speak MCP"):
+            async with Crib(f"{address}/mcp", mode="2026-07-28"):
+                pass
+
+
+@asynccontextmanager
+async def _cut_at(words: bytes, url: str) -> AsyncIterator[tuple[str, list[bytes]]]:
+    """A relay before `url` that closes a connection over which `words` come, and what it cut."""
+    cut: list[bytes] = []
+    host, port = url.removeprefix("http://").removesuffix("/mcp").split(":")
+
+    async def relay(client: SocketStream) -> None:
+        async with (
+            client,
+            await anyio.connect_tcp(host, int(port)) as server,
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(_pump, server, client, tasks.cancel_scope)
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                async for chunk in client:
+                    if words in chunk:
+                        cut.append(chunk)
+                        break
+                    await server.send(chunk)
+            tasks.cancel_scope.cancel()
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, relay)
+        address = listener.extra(SocketAttribute.local_address)
+        yield f"http://{address[0]}:{address[1]}/mcp", cut
+        tasks.cancel_scope.cancel()
+
+
+async def _pump(source: SocketStream, sink: SocketStream, scope: anyio.CancelScope) -> None:
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async for chunk in source:
+            await sink.send(chunk)
+    scope.cancel()
+
+
+@pytest.mark.promise("client-never-repeats-calls")
+async def test_a_call_cut_off_over_http_is_not_repeated(mode: Mode) -> None:
+    async with (
+        served_over_http(SmallCrib()) as url,
+        _cut_at(b"cut__here", url) as (relay, cut),
+        Crib(relay, mode=mode) as crib,
+    ):
+        result = await crib.call("cut__here")
+        assert isinstance(result.error, OutcomeUnknown)
+        assert len(cut) == 1
+        # Other requests go on over connections of their own.
+        assert await crib.search("time")
+
+
+@pytest.mark.promise("client-reconnects")
+async def test_a_question_cut_off_over_http_is_asked_once_more(mode: Mode) -> None:
+    async with (
+        served_over_http(SmallCrib()) as url,
+        _cut_at(b"cut here", url) as (relay, cut),
+        Crib(relay, mode=mode) as crib,
+    ):
+        with pytest.raises(SourceDisconnected, match="lost before an answer came"):
+            await crib.search("cut here")
+        assert len(cut) == 2
 
 
 async def test_a_fault_of_the_server_is_an_unknown_outcome_for_calls(any_crib: Crib) -> None:
@@ -330,11 +408,36 @@ async def test_a_refused_question_is_told_with_the_servers_words(any_crib: Crib)
         await any_crib.search("refuse")
 
 
-async def test_a_server_that_only_speaks_the_old_generation_is_understood(
-    transport: str, small: SmallCrib
-) -> None:
-    async with served_over_http(small) as url, Crib(url, mode="legacy") as crib:
-        assert crib.protocol_version < "2026"
+class OldServer:
+    """Knows nothing of the newest generation."""
+
+    def __init__(self) -> None:
+        self.app = SmallCrib().server.streamable_http_app()
+
+    async def __call__(self, scope, receive, send) -> None:  # type: ignore[no-untyped-def]
+        version = dict(scope.get("headers", ())).get(b"mcp-protocol-version", b"")
+        if version.startswith(b"2026"):
+            await PlainTextResponse("what?", 400)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+async def test_a_server_without_the_new_generation_is_spoken_to_in_the_old_one() -> None:
+    async with served(OldServer()) as address, Crib(f"{address}/mcp") as crib:
+        assert crib.protocol_version == "2025-11-25"
+        assert await crib.search("time")
+
+
+async def test_a_generation_that_is_insisted_on_is_not_exchanged() -> None:
+    async with served(OldServer()) as address:
+        with pytest.raises(BadAnswer, match="HTTP 400"):
+            async with Crib(f"{address}/mcp", mode="2026-07-28"):
+                pass
+
+
+def test_the_package_knows_its_names() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Crip'"):
+        _ = toolcrib_client.Crip
 
 
 @pytest.mark.parametrize(
