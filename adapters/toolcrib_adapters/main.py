@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.settings import CribSettings
     from toolcrib_adapters.sources.source import Source
     from toolcrib_adapters.sources.supervisor import OpenSource
-    from toolcrib_registry.ports import CatalogueStore, Clock, SourceStates
+    from toolcrib_registry.ports import Clock, CribStore, SourceStates
     from toolcrib_registry.records import SourceRecord
     from toolcrib_registry.search import Search
 
@@ -60,7 +60,7 @@ class Crib:
 
 
 @asynccontextmanager
-async def open_store(settings: CribSettings) -> AsyncIterator[CatalogueStore]:
+async def open_store(settings: CribSettings) -> AsyncIterator[CribStore]:
     """The store that the settings name, migrated, closed at the end.
 
     Raises:

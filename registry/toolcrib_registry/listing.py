@@ -186,7 +186,7 @@ class _Acceptance:
             return self._record(entry, entry.name), declared
         verdict = judge(entry)
         if isinstance(verdict, Quarantined):
-            raw = verdict.raw if isinstance(verdict.raw, dict) else {"entry": verdict.raw}
+            raw: JsonObject = verdict.raw if isinstance(verdict.raw, dict) else {"entry": verdict.raw}
             return QuarantineRecord(
                 self._source.name, position, verdict.name, verdict.pointer, verdict.reason, raw
             )

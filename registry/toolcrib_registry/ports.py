@@ -75,7 +75,7 @@ class CatalogueStore(Protocol):
     async def commit_next(
         self, decide: Callable[[Snapshot], Sequence[Change]], known: Snapshot
     ) -> Snapshot:
-        """Let `decide` choose the changes on the newest state while other writers wait; commit them.
+        """Let `decide` choose the changes on the newest state while others wait, and commit them.
 
         For a writer that keeps losing: one that commits without a pause always sees the newest
         state first. `decide` is called at most once, maybe on another thread, and no longer than
@@ -139,6 +139,10 @@ class SourceStates(Protocol):
     async def withdraw(self, crib: str) -> None:
         """Remove what the crib said; it is ending."""
         ...
+
+
+class CribStore(CatalogueStore, SourceStates, Protocol):
+    """Both in one database, as a crib is composed."""
 
 
 @dataclass(frozen=True, slots=True)

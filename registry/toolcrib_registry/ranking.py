@@ -1,7 +1,8 @@
 """How the two legs of a search become one order. Pure functions over arrays.
 
-`0.7 x min-max(dense) + 0.3 x min-max(keyword)` per query beat reciprocal rank fusion on every set we measured, because a weak
-keyword leg cannot pull down a good dense one. Names that stand in the query always survive.
+`0.7 x min-max(dense) + 0.3 x min-max(keyword)` per query beat reciprocal rank fusion on every set
+we measured, because a weak keyword leg cannot pull down a good dense one. Names that stand in the
+query always survive.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Legs:
 
     Attributes:
         dense: similarity of each, or None without vectors.
-        lowest: the least similarity over all allowed rows (over the candidates alone, min-max lost up to 6 points).
+        lowest: the least similarity over all allowed rows (over the candidates alone, min-max lost
+            up to 6 points).
         keyword: BM25 score of each (0: no word in common).
     """
 
@@ -59,7 +61,8 @@ def with_clauses(
     """For a long query the best clause counts half: each of its steps gets its tool."""
     if not clauses:
         return whole
-    return 0.5 * whole + 0.5 * np.max(np.stack(clauses), axis=0)
+    joined: NDArray[np.float32] = 0.5 * whole + 0.5 * np.max(np.stack(clauses), axis=0)
+    return joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,9 @@ def named_in(
 ) -> NamedTools:
     """The tools that `query` names, in any spelling.
 
-    A name is meant on purpose where the query is nothing but names, or where it is written as programs write it
-    (`search_graph`, `fetchEmails`). A name of several plain words inside a sentence only keeps its place; a name of one
-    plain word inside a sentence is just a word.
+    A name is meant on purpose where the query is nothing but names, or where it is written as
+    programs write it (`search_graph`, `fetchEmails`). A name of several plain words inside a
+    sentence only keeps its place; a name of one plain word inside a sentence is just a word.
     """
     tokens = query.split()
     found: list[tuple[int, bool, Sequence[int]]] = []
@@ -96,7 +99,9 @@ def named_in(
     is_all_names = sum(length for length, _, _ in found) == len(tokens)
     first = [row for _, told, rows in found if told or is_all_names for row in rows]
     kept = [row for length, _, rows in found if length > 1 for row in rows]
-    return NamedTools(tuple(dict.fromkeys(first)), tuple(r for r in dict.fromkeys(kept) if r not in first))
+    return NamedTools(
+        tuple(dict.fromkeys(first)), tuple(r for r in dict.fromkeys(kept) if r not in first)
+    )
 
 
 def best(
@@ -127,8 +132,8 @@ def _longest_name(
 
 def _is_program_text(token: str) -> bool:
     inner = token.strip("`'\"()[],.:;!?")
-    return "_" in inner or "/" in inner or any(c.isupper() for c in inner[1:]) or (
-        "-" in inner[1:-1]
+    return (
+        "_" in inner or "/" in inner or any(c.isupper() for c in inner[1:]) or ("-" in inner[1:-1])
     )
 
 

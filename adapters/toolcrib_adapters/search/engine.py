@@ -26,7 +26,8 @@ async def open_search(home: Path, encoder: str = "default") -> Search:
         encoder: `default`, `none`, or `sentence-transformers:FOLDER_OR_MODEL`.
 
     Raises:
-        ToolError: `invalid_settings`, `missing_extra`, or `store_unavailable` if the folder cannot be used.
+        ToolError: `invalid_settings`, `missing_extra`, or `store_unavailable` if the folder cannot
+            be used.
     """
     return await to_thread.run_sync(_opened, home, encoder)
 

@@ -1,8 +1,9 @@
 """Vectors in FAISS: exact, with row numbers, hot to add and remove.
 
-Flat up to 50,000 rows; above, each number is kept in 8 bits, which is two and a half times as fast and a quarter of the size. FAISS's
-traps are dealt with here: it pads short answers with row -1, keeps a row twice if it is added twice, and meets a wrong dimension with
-an AssertionError without text.
+Flat up to 50,000 rows; above, each number is kept in 8 bits, which is two and a half times as fast
+and a quarter of the size. FAISS's traps are dealt with here: it pads short answers with row -1,
+keeps a row twice if it is added twice, and meets a wrong dimension with an AssertionError without
+text.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from toolcrib_protocol.errors import INTERNAL, ToolError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# One query at a time is searched, on one thread: more threads cost more than they bring at these sizes.
+# One query at a time is searched, on one thread: more threads cost more than they bring at these
+# sizes.
 faiss.omp_set_num_threads(1)
 
 SMALL: Final = 50_000
@@ -72,7 +74,7 @@ class FaissIndex:
         parameters = None
         if allowed is not None:
             selector = faiss.IDSelectorBatch(np.ascontiguousarray(allowed))
-            parameters = faiss.SearchParameters(sel=selector)
+            parameters = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]  # SWIG hides its keywords
         scores, rows = self._index.search(
             vector.reshape(1, -1), min(most, len(self._rows)), params=parameters
         )
@@ -110,7 +112,7 @@ class FaissIndex:
             raise ValueError(f"the vector index has {read.d} dimensions, expected {dimensions}")
         index = cls(dimensions)
         index._index = read
-        index._rows = set(faiss.vector_to_array(read.id_map).tolist())
+        index._rows = set(faiss.vector_to_array(read.id_map).tolist())  # type: ignore[attr-defined]  # an IndexIDMap2
         return index
 
     @property

@@ -71,23 +71,25 @@ class IndexFile:
 
     def save(self, index: StoredIndex) -> None:
         """Replace the file."""
-        if not isinstance(index.keywords, KeywordIndex) or not isinstance(index.vectors, FaissIndex):
+        if not isinstance(index.keywords, KeywordIndex) or not isinstance(
+            index.vectors, FaissIndex
+        ):
             raise TypeError("an index file keeps the indexes that it gave out")
         facts = {
             "header": self._header,
-            "rows": [[tool.group, tool.name, row, made] for tool, (row, made) in index.rows.items()],
+            "rows": [
+                [tool.group, tool.name, row, made] for tool, (row, made) in index.rows.items()
+            ],
             "next_row": index.next_row,
             "encoded": sorted(index.encoded),
         }
         scratch = self._path.with_suffix(f".{os.getpid()}.new")
         try:
             with scratch.open("wb") as file:
-                np.savez(
-                    file,
-                    facts=np.frombuffer(json.dumps(facts).encode(), np.uint8),
-                    vectors=index.vectors.dump(),
-                    **index.keywords.dump(),
-                )
+                arrays = index.keywords.dump()
+                arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+                arrays["vectors"] = index.vectors.dump()
+                np.savez(file, allow_pickle=False, **arrays)
             scratch.replace(self._path)
         except OSError as error:
             # Without the file the index is made again next time: slower, never wrong.

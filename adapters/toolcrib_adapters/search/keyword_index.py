@@ -1,8 +1,8 @@
 """BM25 that can add and remove: an immutable segment of arrays, and a small live one over it.
 
-bm25s scores fast but cannot change; a plain inverted index in Python scores slowly. Here most rows lie in arrays sorted by term
-(scoring is a few vector additions), new rows in dictionaries until there are enough of them to be merged. Removed rows keep their place
-and score nothing.
+bm25s scores fast but cannot change; a plain inverted index in Python scores slowly. Here most rows
+lie in arrays sorted by term (scoring is a few vector additions), new rows in dictionaries until
+there are enough of them to be merged. Removed rows keep their place and score nothing.
 """
 
 from __future__ import annotations
@@ -70,9 +70,11 @@ class KeywordIndex:
             rows, counts = self._postings(word, size)
             if len(rows):
                 frequency = len(rows)
-                idf = math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5)) if (
-                    frequency <= documents
-                ) else 0.0
+                idf = (
+                    math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+                    if (frequency <= documents)
+                    else 0.0
+                )
                 weight = counts * (K1 + 1) / (counts + norms[rows])
                 total[rows] += weight * (idf * min(repeated, 2))
         total[~present] = 0
@@ -103,9 +105,7 @@ class KeywordIndex:
         self._live.clear()
         self._live_postings = 0
 
-    def _postings(
-        self, word: str, size: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _postings(self, word: str, size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         term = self._terms.get(word)
         rows, counts = self._rows[:0], self._counts[:0]
         if term is not None:

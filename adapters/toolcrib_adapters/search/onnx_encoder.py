@@ -28,7 +28,8 @@ class OnnxEncoder:
         """Load the model; about 0.1 s.
 
         Args:
-            folder: holds `model.int8.onnx`, `tokenizer.json` and `MODEL_CARD.md` (whose text is part of the id).
+            folder: holds `model.int8.onnx`, `tokenizer.json` and `MODEL_CARD.md` (whose text is
+                part of the id).
         """
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1

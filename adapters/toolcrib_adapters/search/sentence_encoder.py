@@ -1,4 +1,7 @@
-"""Any sentence-transformers model as encoder (extra `sentence-transformers`). Local files only: it never asks the network."""
+"""Any sentence-transformers model as encoder (extra `sentence-transformers`).
+
+Local files only: it never asks the network.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,9 @@ class SentenceEncoder:
             ) from error
         dimensions = self._model.get_sentence_embedding_dimension()
         if dimensions is None:
-            raise ToolError(INVALID_SETTINGS, f"the model {model!r} does not say how long its vectors are")
+            raise ToolError(
+                INVALID_SETTINGS, f"the model {model!r} does not say how long its vectors are"
+            )
         self.dimensions = int(dimensions)
         self.id = f"sentence-transformers:{model}:{_revision(Path(model))}"
 
