@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Deciding before the lock is taken keeps others waiting least; after so many lost races it is our
-# turn to hold them up.
-_QUICK_ATTEMPTS: Final = 3
 _WAIT_SECONDS: Final = 5.0
 _RETRY_SECONDS: Final = 2.0
 
@@ -118,15 +115,13 @@ class Catalogue:
     async def _grant_all(self) -> None:
         # The list stays as it is until each writer takes its own wish out: if this writer is
         # cancelled in the middle, the next one grants what is left.
-        for _ in range(_QUICK_ATTEMPTS):
-            wishes = [wish for wish in self._wishes if not wish.is_done]
-            try:
-                await self._commit(wishes)
-            except RevisionConflict:
-                await self._catch_up()
-            else:
-                return
-        await self._commit_next([wish for wish in self._wishes if not wish.is_done])
+        wishes = [wish for wish in self._wishes if not wish.is_done]
+        try:
+            await self._commit(wishes)
+        except RevisionConflict:
+            # Racing on would never end beside a process that commits without a pause: its state
+            # is always the newest.
+            await self._commit_next(wishes)
 
     async def _commit(self, wishes: list[_Wish]) -> None:
         before = self.snapshot
@@ -136,7 +131,8 @@ class Catalogue:
             revision = before.revision
             if changes:
                 revision = await self.store.commit(changes, revision)
-            await self._grant(wishes, before.with_changes(changes, revision))
+            after = before.with_changes(changes, revision) if changes else before
+            await self._grant(wishes, after)
 
     async def _commit_next(self, wishes: list[_Wish]) -> None:
         with anyio.CancelScope(shield=True):

@@ -53,7 +53,9 @@ class MemoryStore:
         return self._state.revision
 
     async def commit_next(
-        self, decide: Callable[[Snapshot], Sequence[Change]], known: Snapshot
+        self,
+        decide: Callable[[Snapshot], Sequence[Change]],
+        known: Snapshot,  # noqa: ARG002 - the port's signature
     ) -> Snapshot:
         """Commit what `decide` says about the newest state; nobody can come in between here."""
         changes = decide(self._state)

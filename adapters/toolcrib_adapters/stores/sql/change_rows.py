@@ -27,6 +27,7 @@ from toolcrib_registry.changes import (
     SetQuarantine,
     SetStatus,
 )
+from toolcrib_registry.ports import ChangeFeed
 from toolcrib_registry.records import StatusRecord
 
 if TYPE_CHECKING:
@@ -72,8 +73,15 @@ def _tool_key(change: AllocateName | AddVersion | SetStatus | SetHead) -> Json:
             return [tool.group, tool.name, None if version is None else str(version)]
 
 
-def read_changes(connection: Connection, after: int, up_to: int) -> Iterator[Change]:
-    """The changes of the revisions beyond `after`, up to and including `up_to`, in their order."""
+def read_feed(connection: Connection, after: int) -> ChangeFeed | None:
+    """What was committed after the revision `after`; None if its rows are gone."""
+    head = connection.execute(select(tables.head)).one()
+    if not head.trimmed_to <= after <= head.revision:
+        return None
+    return ChangeFeed(head.revision, tuple(_changes(connection, after, head.revision)))
+
+
+def _changes(connection: Connection, after: int, up_to: int) -> Iterator[Change]:
     table = tables.changes
     log = connection.execute(
         select(table.c.kind, table.c.key)

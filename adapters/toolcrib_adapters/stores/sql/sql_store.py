@@ -7,7 +7,7 @@ from the one-row head, locked in the transaction that writes (a sequence could c
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 from anyio import CapacityLimiter, to_thread
@@ -15,22 +15,22 @@ from sqlalchemy import delete, insert, select, update
 
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.stores.sql import rows, tables
-from toolcrib_adapters.stores.sql.change_rows import change_row, read_changes
+from toolcrib_adapters.stores.sql.change_rows import change_row, read_feed
 from toolcrib_adapters.stores.sql.database import Database, open_database
 from toolcrib_adapters.stores.sql.notices import notices_of, notify
 from toolcrib_adapters.stores.sql.reading import read_revision, read_snapshot
 from toolcrib_adapters.stores.sql.schema_version import migrate
 from toolcrib_adapters.stores.sql.writing import write_changes
-from toolcrib_registry.ports import ChangeFeed, RevisionConflict
+from toolcrib_registry.ports import RevisionConflict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
     from toolcrib_registry.changes import Change
-    from toolcrib_registry.ports import Clock, SourceState
+    from toolcrib_registry.ports import ChangeFeed, Clock, SourceState
     from toolcrib_registry.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -90,6 +90,18 @@ class SqlStore:
         revision = await self._write(partial(self._commit, changes, expected_revision))
         self._ring()
         return revision
+
+    async def commit_next(
+        self, decide: Callable[[Snapshot], Sequence[Change]], known: Snapshot
+    ) -> Snapshot:
+        """Commit what `decide` says about the newest state, while other writers wait.
+
+        Raises:
+            ToolError: `conflict`, `store_busy`, `store_unavailable`, or what `decide` raised.
+        """
+        after = await self._write(partial(self._commit_next, decide, known))
+        self._ring()
+        return after
 
     async def changes_since(self, revision: int) -> ChangeFeed | None:
         """What was committed after `revision`; None if its rows are gone."""
@@ -157,22 +169,39 @@ class SqlStore:
 
     def _commit(self, changes: Sequence[Change], expected_revision: int) -> int:
         with self._database.writing() as connection:
-            head = connection.execute(select(tables.head).with_for_update()).one()
+            head = _locked_head(connection)
             if head.revision != expected_revision:
                 raise RevisionConflict(head.revision)
-            revision: int = head.revision + 1
-            write_changes(connection, changes, revision)
-            log = [
-                {"revision": revision, "position": position, **change_row(change)}
-                for position, change in enumerate(changes)
-            ]
-            if log:
-                connection.execute(insert(tables.changes), log)
-            connection.execute(update(tables.head).values(revision=revision))
-            self._trim(connection, revision, head.trimmed_to)
-            if not self._database.is_sqlite:
-                notify(connection)
-            return revision
+            return self._write_changes(connection, changes, head)
+
+    def _commit_next(
+        self, decide: Callable[[Snapshot], Sequence[Change]], known: Snapshot
+    ) -> Snapshot:
+        with self._database.writing() as connection:
+            head = _locked_head(connection)
+            newest = _caught_up(connection, known)
+            changes = decide(newest)
+            if not changes:
+                return newest
+            revision = self._write_changes(connection, changes, head)
+        return newest.with_changes(changes, revision)
+
+    def _write_changes(
+        self, connection: Connection, changes: Sequence[Change], head: Row[Any]
+    ) -> int:
+        revision: int = head.revision + 1
+        write_changes(connection, changes, revision)
+        log = [
+            {"revision": revision, "position": position, **change_row(change)}
+            for position, change in enumerate(changes)
+        ]
+        if log:
+            connection.execute(insert(tables.changes), log)
+        connection.execute(update(tables.head).values(revision=revision))
+        self._trim(connection, revision, head.trimmed_to)
+        if not self._database.is_sqlite:
+            notify(connection)
+        return revision
 
     def _trim(self, connection: Connection, revision: int, trimmed_to: int) -> None:
         oldest = revision - self._kept
@@ -182,11 +211,7 @@ class SqlStore:
 
     def _changes_since(self, revision: int) -> ChangeFeed | None:
         with self._database.reading() as connection:
-            head = connection.execute(select(tables.head)).one()
-            if not head.trimmed_to <= revision <= head.revision:
-                return None
-            changes = tuple(read_changes(connection, revision, head.revision))
-            return ChangeFeed(head.revision, changes)
+            return read_feed(connection, revision)
 
     def _report(self, crib: str, states: Mapping[str, SourceState]) -> None:
         now = self._clock.now().timestamp()
@@ -214,3 +239,15 @@ class SqlStore:
             found = connection.execute(select(table).where(table.c.heartbeat >= oldest)).all()
         read = [(row.source, rows.source_state(row.facts)) for row in found]
         return dict(sorted(read, key=lambda pair: pair[1].since))
+
+
+def _locked_head(connection: Connection) -> Row[Any]:
+    """The head, ours until the transaction ends. PostgreSQL grants it in the order of asking."""
+    return connection.execute(select(tables.head).with_for_update()).one()
+
+
+def _caught_up(connection: Connection, known: Snapshot) -> Snapshot:
+    feed = read_feed(connection, known.revision)
+    if feed is None:
+        return read_snapshot(connection)
+    return known.with_changes(feed.changes, feed.revision)

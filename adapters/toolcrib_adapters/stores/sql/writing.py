@@ -8,6 +8,7 @@ published already may be said again, but not differently.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import bindparam, delete, insert, select, text, update
@@ -34,6 +35,7 @@ from toolcrib_registry.changes import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from sqlalchemy import ColumnElement, Connection, Executable, Table
 
@@ -103,7 +105,7 @@ def _run(connection: Connection, statement: Executable, batch: list[Row]) -> Non
     if not batch:
         return
     try:
-        with connection.begin_nested():
+        with _statement(connection):
             connection.execute(statement, batch)
     except IntegrityError as error:
         if statement is _ADD_NAME:
@@ -112,6 +114,15 @@ def _run(connection: Connection, statement: Executable, batch: list[Row]) -> Non
             _add_each(connection, tables.versions, batch)
         else:
             raise _orphan(batch[0]) from error
+
+
+def _statement(connection: Connection) -> AbstractContextManager[object]:
+    """Where a statement may fail without ending the transaction.
+
+    SQLite needs nothing for that, and a savepoint would hide a full disk: SQLite then rolls all
+    back by itself, and going back to the savepoint is the error that is seen.
+    """
+    return nullcontext() if connection.dialect.name == "sqlite" else connection.begin_nested()
 
 
 def _add_each(connection: Connection, table: Table, batch: list[Row]) -> None:
@@ -127,7 +138,7 @@ def _add_each(connection: Connection, table: Table, batch: list[Row]) -> None:
 
 def _add(connection: Connection, table: Table, row: Row) -> None:
     try:
-        with connection.begin_nested():
+        with _statement(connection):
             connection.execute(insert(table), row)
     except IntegrityError as error:
         # The tool has another published name, or the version has no tool.
