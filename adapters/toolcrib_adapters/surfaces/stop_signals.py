@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.abc
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,7 +22,7 @@ async def stop_signals() -> AsyncIterator[anyio.Event]:
     """An event, set at the first SIGTERM or SIGINT; a second one ends the process at once."""
     stop = anyio.Event()
 
-    async def watch(task_status: anyio.abc.TaskStatus[None]) -> None:
+    async def watch(*, task_status: anyio.abc.TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             task_status.started()
             async for _ in signals:
@@ -29,6 +30,6 @@ async def stop_signals() -> AsyncIterator[anyio.Event]:
                 break
 
     async with anyio.create_task_group() as tasks:
-        await tasks.start(lambda *, task_status: watch(task_status))
+        await tasks.start(watch)
         yield stop
         tasks.cancel_scope.cancel()
