@@ -21,11 +21,13 @@ from toolcrib_registry.ports import SourceState, SourceStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from toolcrib_adapters.sources.source import Source
+    from toolcrib_adapters.sources.source import Source, SourceHost
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.result import Result
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.changes import Change
     from toolcrib_registry.listing import Listing
-    from toolcrib_registry.ports import Clock, Provider, SourceStates
+    from toolcrib_registry.ports import CallContext, Clock, Provider, SourceStates
     from toolcrib_registry.records import SourceKind, SourceRecord
     from toolcrib_registry.snapshot import Snapshot
 
@@ -144,8 +146,14 @@ class Supervisor:
                 self._states_changed.set()
         for name, record in wanted.items():
             if name not in self._running:
-                running = self._running[name] = _Running(record, self._openers[record.kind](record))
+                running = self._running[name] = _Running(record, self._opened(record))
                 tasks.start_soon(self._own, catalogue, running, replaced.get(name))
+
+    def _opened(self, record: SourceRecord) -> Source:
+        try:
+            return self._openers[record.kind](record)
+        except ToolError as error:
+            return _Unopened(error, self._clock)
 
     async def _own(
         self, catalogue: Catalogue, running: _Running, predecessor: _Running | None
@@ -190,6 +198,24 @@ class Supervisor:
         """The change that makes the catalogue agree with a listing."""
         now = self._clock.now().isoformat()
         return lambda snapshot: accept_listing(snapshot, listing, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unopened:
+    """Stands for a source that this installation cannot open: other settings, or another package, are needed."""
+
+    error: ToolError
+    clock: Clock
+
+    async def run(self, host: SourceHost) -> None:
+        now = self.clock.now().isoformat()
+        await host.report(SourceState(SourceStatus.FAILED, now, self.error.message))
+        await anyio.sleep_forever()
+
+    async def call(
+        self, upstream_name: str, arguments: JsonObject, context: CallContext
+    ) -> Result:
+        raise self.error
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ import pytest
 from tests.registry.cribs import raw_tool
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.sources.supervisor import Supervisor
-from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, ToolError
+from toolcrib_protocol.errors import MISSING_EXTRA, SOURCE_UNAVAILABLE, ToolError
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.result import Result
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.listing import Listing, remove_source
 from toolcrib_registry.memory_store import MemoryStore
-from toolcrib_registry.ports import SourceState, SourceStatus
+from toolcrib_registry.permissions import LOCAL_CALLER
+from toolcrib_registry.ports import CallContext, SourceState, SourceStatus
 from toolcrib_registry.publishing import register
 from toolcrib_registry.records import SourceKind, SourceRecord
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.sources.source import SourceHost
     from toolcrib_protocol.json_value import JsonObject
-    from toolcrib_registry.ports import CallContext
 
 READY = SourceState(SourceStatus.READY, "2026-01-01T00:00:00+00:00")
 
@@ -63,7 +63,13 @@ def record(name: str, **spec: str) -> SourceRecord:
 @asynccontextmanager
 async def running(log: list[str]) -> AsyncIterator[tuple[Catalogue, Supervisor, MemoryStore]]:
     store = MemoryStore()
-    openers = {SourceKind.MCP: lambda source: Desk(source, log)}
+
+    def opened(source: SourceRecord) -> Desk:
+        if source.spec.get("unopened"):
+            raise ToolError(MISSING_EXTRA, "install the other package")
+        return Desk(source, log)
+
+    openers = {SourceKind.MCP: opened}
     supervisor = Supervisor(
         openers, store, SystemClock(), crib="me", wants=lambda source: source.name != "unwanted"
     )
@@ -119,6 +125,15 @@ async def test_a_source_with_a_fault_of_ours_is_told_as_failed_and_the_others_ru
         assert supervisor.states["bad"].status is SourceStatus.FAILED
         assert "ZeroDivisionError" in supervisor.states["bad"].reason
         assert supervisor.states["good"] == READY
+
+
+async def test_a_source_that_cannot_be_opened_here_says_why_and_the_others_run() -> None:
+    async with running([]) as (catalogue, supervisor, _):
+        await ready(catalogue, supervisor, record("closed", unopened="yes"), record("good"))
+        assert supervisor.states["closed"].reason == "install the other package"
+        assert supervisor.states["good"] == READY
+        with pytest.raises(ToolError, match="other package"):
+            await supervisor.provider("closed").call("one", {}, CallContext(1, LOCAL_CALLER))
 
 
 async def test_sources_that_are_not_wanted_do_not_run() -> None:
