@@ -129,6 +129,97 @@ CATALOGUE: Final = (
         "A tool that a source provides cannot be taken over by another; the second is refused with a reason.",
         "ARCHITECTURE, the words",
     ),
+    Promise(
+        "store-keeps-everything",
+        "Every store gives back exactly what was committed: integers of any length, any text, the "
+        "order of keys.",
+        "issue 2, section 3",
+    ),
+    Promise(
+        "store-followers-agree",
+        "A follower that was away for any time comes to the state of the store, by changes or by "
+        "reloading.",
+        "field case O-36",
+    ),
+    Promise(
+        "store-refuses-stale-writers",
+        "A writer that did not see the last commit writes nothing and is told so.",
+        "issue 2, section 3",
+    ),
+    Promise(
+        "versions-never-change",
+        "A published version may be said again, but its content can never be replaced.",
+        "issue 2, section 3",
+    ),
+    Promise(
+        "names-never-reused",
+        "A published name stays with its tool when the tool, its versions and its source are gone.",
+        "issue 2, section 2",
+    ),
+    Promise(
+        "store-single-writer",
+        "Writers that come at the same time all succeed, one after the other, and all see one "
+        "state.",
+        "field case O-35",
+    ),
+    Promise(
+        "store-many-processes",
+        "Four processes register 200 tools each on one database: 800 rows, no error, no name "
+        "twice.",
+        "field case O-35",
+    ),
+    Promise(
+        "store-busy-is-busy",
+        "A lock that lasts too long is told as busy and retryable, never as another fault.",
+        "field case O-35",
+    ),
+    Promise(
+        "store-concurrent-start",
+        "Processes that start at the same time on an empty home all succeed.",
+        "field case O-35",
+    ),
+    Promise(
+        "store-all-or-nothing",
+        "A process that is killed while it commits leaves whole commits only.",
+        "field case O-36",
+    ),
+    Promise(
+        "store-change-seen-in-time",
+        "A commit of one process wakes the others that wait: SQLite is looked at every 250 ms, "
+        "PostgreSQL notifies.",
+        "issue 2, section 7",
+    ),
+    Promise(
+        "store-newer-refused",
+        "A database with a newer schema is refused with both versions and what to do, and is left "
+        "as it is.",
+        "issue 2, section 3",
+    ),
+    Promise(
+        "store-quick-start",
+        "A database whose schema is current opens without loading the migration tool.",
+        "issue 2, section 7",
+    ),
+    Promise(
+        "store-silent-cribs-forgotten",
+        "What a killed process said about its sources disappears after a while.",
+        "ARCHITECTURE, state",
+    ),
+    Promise(
+        "catalogue-no-starving-writer",
+        "A writer gets its turn however fast other processes commit.",
+        "field case O-35",
+    ),
+    Promise(
+        "catalogue-followers-told",
+        "Every follower is told of every step, also when the writer is cancelled in the middle.",
+        "field case O-36",
+    ),
+    Promise(
+        "catalogue-survives-outage",
+        "A catalogue follows on when its store was away for a while.",
+        "ARCHITECTURE, state",
+    ),
 )
 
 SOURCES: Final = (
@@ -383,6 +474,11 @@ CLIENT: Final = (
         "client-publish",
         "Contracts, functions, files and modules are published while the crib runs; twice is once.",
         "issue 2, section 4",
+    ),
+    Promise(
+        "client-quickstart",
+        "The quickstart of the README runs on an empty home and prints what is printed there.",
+        "issue 2, section 8",
     ),
     Promise(
         "client-example-agents",

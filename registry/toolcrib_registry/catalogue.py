@@ -106,11 +106,14 @@ class Catalogue:
         """
         while True:
             try:
-                if await self.store.wait_changed(self.snapshot.revision, _WAIT_SECONDS):
-                    await self.refresh()
+                await self._follow_once()
             except ToolError as error:
                 _log.warning("cannot follow the catalogue, trying again: %s", error.message)
                 await anyio.sleep(self.retry_seconds)
+
+    async def _follow_once(self) -> None:
+        if await self.store.wait_changed(self.snapshot.revision, _WAIT_SECONDS):
+            await self.refresh()
 
     async def _grant_all(self) -> None:
         # The list stays as it is until each writer takes its own wish out: if this writer is

@@ -46,12 +46,14 @@ HISTORY: tuple[list[Change], ...] = (
     next_version(version("send", "2.0.0", text="Send a parcel.")),
     [PutSource(source("mail", {"command": "other"})), PutGroup(GroupRecord("mail", "Post"))],
     [SetQuarantine("mail", ()), DropGroup("favourites"), PutSource(source("brief"))],
+    [PutGroup(GroupRecord("brief"))],
     [
         SetStatus(version().tool, version().version, RETIRED),
         SetStatus(version().tool, version(number="2.0.0").version, RETIRED),
         SetHead(version().tool, None),
         DropSource("mail"),
         DropSource("brief"),
+        DropGroup("brief"),
     ],
     [PutSource(source("brief")), *published(version("read", group="brief"))],
 )
@@ -220,6 +222,43 @@ async def test_writers_behind_several_doors_all_succeed_and_agree(stores: Stores
     first, second = [await catalogue.refresh() for catalogue in catalogues]
     assert len(first.tools) == 40
     assert first == second == await stores.open().snapshot()
+
+
+@pytest.mark.parametrize("behind", [0, 1, 4], ids=["present", "behind", "too far behind"])
+async def test_a_writer_in_its_turn_decides_on_the_newest_state(
+    stores: Stores, behind: int
+) -> None:
+    store = stores.open()
+    states = [Snapshot()]
+    for number in range(5):
+        change = PutSource(source(f"s{number}"))
+        await store.commit([change], number)
+        states.append(states[-1].with_changes([change], number + 1))
+    seen: list[Snapshot] = []
+
+    def decide(newest: Snapshot) -> list[Change]:
+        seen.append(newest)
+        return published(version())
+
+    after = await store.commit_next(decide, states[-1 - behind])
+
+    assert seen == [states[-1]]
+    assert after == states[-1].with_changes(published(version()), 6) == await store.snapshot()
+
+
+async def test_a_writer_in_its_turn_may_want_nothing_or_refuse(stores: Stores) -> None:
+    store = stores.open()
+    await store.commit([PutSource(source())], 0)
+
+    def refuse(newest: Snapshot) -> list[Change]:
+        raise newest.unknown("a tool")
+
+    newest = await store.commit_next(lambda _: [], Snapshot())
+    with pytest.raises(ToolError, match="a tool"):
+        await store.commit_next(refuse, newest)
+
+    assert newest == await store.snapshot()
+    assert newest.revision == 1
 
 
 READY = SourceState(SourceStatus.READY, NOW)
