@@ -8,6 +8,7 @@ except what the sender says may be repeated, once. Knows requests and answers; w
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
@@ -21,6 +22,7 @@ from toolcrib_client.http_client import SESSION_OVER
 from toolcrib_client.link import open_link
 from toolcrib_client.wire_errors import Sent
 from toolcrib_protocol.errors import (
+    INVALID_ARGUMENTS,
     SOURCE_DISCONNECTED,
     SOURCE_UNAVAILABLE,
     UPSTREAM_PROTOCOL,
@@ -155,6 +157,7 @@ class Connection:
 
     async def _sent(self, session: _Session, request: Request) -> JsonObject:
         sent = Sent(self.target, request.what, request.may_repeat)
+        _check_sendable(request)
         session.begin()
         try:
             with anyio.fail_after(request.timeout_seconds):
@@ -238,6 +241,15 @@ class Connection:
     def _unreachable(self, reason: str) -> ToolError:
         text = f"{self.target} cannot be reached: {reason}"
         return failure(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+
+
+def _check_sendable(request: Request) -> None:
+    # The SDK writes in a task of the session: what cannot be written would end it for everybody.
+    try:
+        json.dumps(request.params, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        text = f"{request.what} cannot be sent, because it is not JSON: {error}"
+        raise failure(INVALID_ARGUMENTS, text) from error
 
 
 def _means_loss(error: MCPError, failed: ToolError) -> bool:

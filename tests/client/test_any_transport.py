@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.client.small_crib import BIG, NOW, ODD_BLOCKS
-from toolcrib_client import Crib, Hit, UnknownTool
+from toolcrib_client import Crib, Hit, InvalidArguments, UnknownTool
 
 
 @pytest.mark.promise("client-transports")
@@ -77,3 +77,12 @@ async def test_all_pages_of_the_tool_list_are_read(any_crib: Crib) -> None:
 
 async def test_both_generations_of_the_protocol_are_spoken(any_crib: Crib, mode: str) -> None:
     assert any_crib.protocol_version == {"auto": "2026-07-28", "legacy": "2025-11-25"}[mode]
+
+
+@pytest.mark.parametrize("value", [object(), float("nan"), "\ud800"])
+async def test_arguments_that_are_not_json_are_refused_and_disturb_nobody(
+    any_crib: Crib, value: object
+) -> None:
+    result = await any_crib.call("echo__back", {"a": value})  # type: ignore[dict-item]
+    assert isinstance(result.error, InvalidArguments)
+    assert (await any_crib.call("echo__back", {"a": 1})).unwrap() == {"a": 1}
