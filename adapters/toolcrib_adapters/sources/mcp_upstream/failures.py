@@ -1,15 +1,25 @@
 """What a failure of an upstream means: the errors of SDK, HTTP and processes as ours.
 
-Pure: an exception in, a `ToolError` out. Texts are bounded; secrets are hidden by the caller.
+Pure: an exception in, a `ToolError` out. Secrets are hidden before texts come here.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import httpx2
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, REQUEST_TIMEOUT
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    REQUEST_TIMEOUT,
+)
+from pydantic import ValidationError
 
 from toolcrib_protocol.errors import (
     AT_CAPACITY,
@@ -19,82 +29,176 @@ from toolcrib_protocol.errors import (
     SOURCE_UNAVAILABLE,
     TOOL_FAILED,
     TOOL_TIMED_OUT,
+    UPSTREAM_PROTOCOL,
     ErrorKind,
     ToolError,
 )
 
 if TYPE_CHECKING:
-    from toolcrib_adapters.sources.mcp_upstream.http_answers import HttpAnswer
+    from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailure
+    from toolcrib_protocol.json_value import JsonObject
 
-_LONGEST_TEXT: Final = 2_000
-_SIGN_IN: Final = frozenset({401, 403})
+LONGEST_TEXT: Final = 2_000
 _BUSY: Final = frozenset({429, 503})
 _GONE: Final = frozenset({404, 410})
+_SERVER_FAULT: Final = 500
+_STAND_INS: Final = frozenset(
+    {
+        (INTERNAL_ERROR, "Server returned an error response"),
+        (METHOD_NOT_FOUND, "Not Found"),
+        (INVALID_REQUEST, "Session terminated"),
+    }
+)
+"""What the SDK says where an HTTP answer held no JSON-RPC error of the server's own."""
 
 
-def call_failure(
-    error: MCPError, source: str, answer: HttpAnswer | None, timeout_seconds: float
-) -> ToolError:
+@dataclass(slots=True, eq=False)
+class RequestError(Exception):
+    """A request that brought no result.
+
+    Attributes:
+        code: a JSON-RPC error code; `REQUEST_TIMEOUT` and `CONNECTION_CLOSED` are the SDK's own.
+        message: the server's or the SDK's words, bounded, without secrets.
+        http: the HTTP failure behind it.
+        is_modern: whether the connection speaks the stateless generation.
+    """
+
+    code: int
+    message: str
+    http: HttpFailure | None = None
+    is_modern: bool = False
+
+    def __str__(self) -> str:
+        return self.message
+
+    @property
+    def is_lost_session(self) -> bool:
+        """Whether the server has forgotten this connection."""
+        if self.http is None or self.http.status not in _GONE:
+            return False
+        return not self.is_modern or self.is_stand_in
+
+    @property
+    def is_stand_in(self) -> bool:
+        """Whether the HTTP status is all that the server said."""
+        return (self.code, self.message) in _STAND_INS
+
+
+def call_failure(failed: RequestError, source: str, timeout_seconds: float) -> ToolError:
     """What a failed `tools/call` means to its caller."""
-    if error.code == REQUEST_TIMEOUT:
+    if failed.code == REQUEST_TIMEOUT:
         text = f"{source} gave no answer within {timeout_seconds:g} s; the call may have run"
-        return ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE)
-    if error.code == CONNECTION_CLOSED:
-        return ToolError(
-            SOURCE_DISCONNECTED, f"the connection to {source} ended during the call", ErrorKind.RETRYABLE
-        )
-    if answer is not None:
-        return _http_failure(answer, source, error.message)
-    code = INVALID_ARGUMENTS if error.code == INVALID_PARAMS else TOOL_FAILED
+        return ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE, {"sent": True})
+    if failed.http is not None and (told := _http_failure(failed, failed.http, source)) is not None:
+        return told
+    if failed.code == CONNECTION_CLOSED:
+        return _disconnected(f"the connection to {source} ended during the call")
+    if failed.code == PARSE_ERROR:
+        text = f"{source} sent an answer that cannot be read: {failed.message}"
+        return ToolError(UPSTREAM_PROTOCOL, text)
+    code = INVALID_ARGUMENTS if failed.code == INVALID_PARAMS else TOOL_FAILED
+    text = f"{source} refused the call: {failed.message}"
+    return ToolError(code, text, details={"jsonrpc_code": failed.code})
+
+
+def _http_failure(failed: RequestError, http: HttpFailure, source: str) -> ToolError | None:
+    if http.status is None:
+        if http.never_left:
+            text = f"{source} cannot be reached ({http.reason}); nothing was called"
+            return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+        return _disconnected(f"the connection to {source} broke during the call: {http.reason}")
+    details: JsonObject = {"http_status": http.status}
+    if http.asks_sign_in:
+        return _sign_in(http, source)
+    if http.status in _BUSY:
+        return _busy(http, source, details)
+    if failed.is_lost_session:
+        text = f"{source} has forgotten the connection; it is made anew, and nothing was called"
+        return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE, details)
+    if not failed.is_stand_in:
+        return None
+    if http.status >= _SERVER_FAULT:
+        return _disconnected(f"{source} answered HTTP {http.status} instead of a result", details)
+    text = f"{source} refused the request with HTTP {http.status}"
+    return ToolError(UPSTREAM_PROTOCOL, text, details=details)
+
+
+def _disconnected(text: str, details: JsonObject | None = None) -> ToolError:
     return ToolError(
-        code,
-        f"{source} refused the call: {error.message[:_LONGEST_TEXT]}",
-        details={"jsonrpc_code": error.code},
+        SOURCE_DISCONNECTED, text, ErrorKind.RETRYABLE, {**(details or {}), "sent": True}
     )
 
 
-def _http_failure(answer: HttpAnswer, source: str, message: str) -> ToolError:
-    status = answer.status
-    details = {"http_status": status, "retry_after": answer.retry_after}
-    if status in _SIGN_IN:
-        text = f"{source} answered HTTP {status}: its credentials are missing or not valid any more"
-        return ToolError(NEEDS_SIGN_IN, text, ErrorKind.NEEDS_HUMAN, {**details})
-    if status in _BUSY:
-        when = f"; it asks to come back after {answer.retry_after} s" if answer.retry_after else ""
-        text = f"{source} is at capacity (HTTP {status}){when}"
-        return ToolError(AT_CAPACITY, text, ErrorKind.RETRYABLE, {**details})
-    text = f"{source} answered HTTP {status}: {message[:_LONGEST_TEXT]}"
-    return ToolError(TOOL_FAILED, text, ErrorKind.FATAL, {**details})
+def _sign_in(http: HttpFailure, source: str) -> ToolError:
+    text = (
+        f"{source} answered HTTP {http.status}: its credentials are missing, not valid any more, "
+        "or not enough; set them in the headers of the source"
+    )
+    details: JsonObject = {"http_status": http.status}
+    return ToolError(NEEDS_SIGN_IN, text, ErrorKind.NEEDS_HUMAN, details)
 
 
-def is_lost_session(answer: HttpAnswer | None) -> bool:
-    """Whether the server has forgotten this connection's session."""
-    return answer is not None and answer.status in _GONE
+def _busy(http: HttpFailure, source: str, details: JsonObject) -> ToolError:
+    after, when = http.retry_after, ""
+    if after is not None:
+        is_number = after.isascii() and after.isdigit()
+        details["retry_after_seconds" if is_number else "retry_after"] = (
+            int(after) if is_number else after
+        )
+        when = f"; it asks to come back after {after}{' s' if is_number else ''}"
+    text = f"{source} is at capacity (HTTP {http.status}){when}"
+    return ToolError(AT_CAPACITY, text, ErrorKind.RETRYABLE, details)
 
 
-def connect_failure(error: BaseException, answer: HttpAnswer | None, seconds: float) -> ToolError:
-    """Why a connection could not be made or kept."""
-    cause = _innermost(error)
-    if answer is not None and answer.status in _SIGN_IN:
-        return _http_failure(answer, "the server", "")
+def connect_failure(error: Exception, http: HttpFailure | None, seconds: float) -> ToolError:
+    """Why a connection could not be made or kept.
+
+    Args:
+        error: what was raised.
+        http: the last HTTP failure while the connection was being made.
+        seconds: how long a connection may take.
+    """
+    cause = innermost(error)
     if isinstance(cause, ToolError):
         return cause
-    if isinstance(cause, TimeoutError):
-        text = f"the server did not answer within {seconds:g} s"
-    elif isinstance(cause, httpx2.HTTPError | OSError):
-        text = f"the server cannot be reached: {str(cause) or type(cause).__name__}"
-    elif isinstance(cause, MCPError) and cause.code == CONNECTION_CLOSED:
-        text = "the server ended before it answered"
-    elif isinstance(cause, MCPError):
-        text = f"the server refused: {cause.message[:_LONGEST_TEXT]}"
-    else:
-        text = f"{type(cause).__name__}: {str(cause)[:_LONGEST_TEXT]}"
-    if answer is not None:
-        text += f" (HTTP {answer.status})"
+    if http is not None and http.asks_sign_in:
+        return _sign_in(http, "the server")
+    text = _connect_text(cause, http, seconds)
+    if http is not None and http.status is not None:
+        text += f" (HTTP {http.status})"
     return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
 
 
-def _innermost(error: BaseException) -> BaseException:
+def _connect_text(cause: BaseException, http: HttpFailure | None, seconds: float) -> str:
+    if isinstance(cause, TimeoutError):
+        return f"the server did not answer within {seconds:g} s"
+    if http is not None and http.status is None:
+        return f"the server cannot be reached: {http.reason}"
+    if isinstance(cause, httpx2.HTTPStatusError):
+        return "the server refused the connection"
+    if isinstance(cause, httpx2.HTTPError | OSError):
+        return f"the server cannot be reached: {str(cause) or type(cause).__name__}"
+    if isinstance(cause, ValidationError):
+        return "the server's first answer is not valid MCP"
+    if isinstance(cause, MCPError | RequestError):
+        closed = cause.code == CONNECTION_CLOSED
+        return (
+            "the server ended before it answered"
+            if closed
+            else f"the server refused: {cause.message}"
+        )
+    return f"{type(cause).__name__}: {cause}"
+
+
+def is_fault_of_ours(error: Exception) -> bool:
+    """Whether an exception is nothing that an upstream can cause."""
+    expected = (ToolError, RequestError, MCPError, ValidationError, httpx2.HTTPError, OSError)
+    # The SDK raises RuntimeError for a protocol version that it does not know.
+    return not isinstance(innermost(error), (*expected, httpx2.SSEError, RuntimeError))
+
+
+def innermost(error: BaseException) -> BaseException:
+    """The first exception that is no group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,9 +1,11 @@
-"""What a server wrote to its standard error last: read all of it, so that it never blocks, keep a little."""
+"""What a server wrote to its standard error last.
+
+All of it is read, so that the server never blocks; a little is kept, for the reason of a failure.
+"""
 
 from __future__ import annotations
 
 import os
-from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -12,8 +14,7 @@ import anyio
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_KEPT_LINES: Final = 20
-_LONGEST_LINE: Final = 500
+_KEPT_BYTES: Final = 8_192
 _CHUNK: Final = 65_536
 
 
@@ -23,14 +24,12 @@ class StderrTail:
     def __init__(self) -> None:
         self._read_end, self.write_end = os.pipe()
         os.set_blocking(self._read_end, False)
-        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
-        self._rest = b""
+        self._kept = b""
 
     @property
     def text(self) -> str:
-        """The last lines."""
-        rest = self._rest.decode(errors="replace")
-        return "\n".join([*self._lines, *([rest] if rest else [])]).strip()
+        """The last of it."""
+        return self._kept.decode(errors="replace").strip()
 
     def close_write_end(self) -> None:
         """The process has its own copy now; without this the pipe would never end."""
@@ -51,9 +50,7 @@ class StderrTail:
             chunk = os.read(self._read_end, _CHUNK)
         except BlockingIOError:
             return True
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        self._rest = self._rest[-_LONGEST_LINE:]
-        self._lines.extend(line[:_LONGEST_LINE].decode(errors="replace") for line in lines)
+        self._kept = (self._kept + chunk)[-_KEPT_BYTES:]
         return bool(chunk)
 
     def close(self) -> None:

@@ -1,51 +1,58 @@
 """A stdio MCP server as a transport of the SDK: one process, its whole group, its lines.
 
-Our own instead of the SDK's because of the end: every process of the group is ended, also children that outlive a
-server which left by itself; standard error is drained and its tail kept; undecodable bytes are replaced, and a line that is no JSON-RPC
-message is skipped instead of ending the connection.
+Our own instead of the SDK's because of how it ends: every process of the group is ended, also
+children that outlive a server which left by itself, and a server that died is noticed although a
+child holds its pipes open. Standard error is drained and its tail kept, undecodable bytes are
+replaced, and a line that is no message is passed over.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import mcp_types as types
-from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
+from toolcrib_adapters.sources.mcp_upstream.process_group import end, exited
 from toolcrib_adapters.sources.mcp_upstream.stderr_tail import stderr_tail
+from toolcrib_adapters.sources.mcp_upstream.stdio_messages import (
+    LONGEST_LINE,
+    line_of,
+    message_of,
+    unreadable_answer,
+)
 from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, ErrorKind, ToolError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+    from anyio.abc import ByteReceiveStream, Process
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from toolcrib_adapters.sources.mcp_upstream.spec import StdioSpec
 
+    Incoming = MemoryObjectSendStream[SessionMessage | Exception]
+    Streams = tuple[
+        MemoryObjectReceiveStream[SessionMessage | Exception],
+        MemoryObjectSendStream[SessionMessage],
+    ]
+
 _log = logging.getLogger(__name__)
 
-_LEAVE_SECONDS: Final = 2.0
-"""How long a server may take to leave by itself after its stdin was closed, and again after SIGTERM."""
-_POLL_SECONDS: Final = 0.01
-_LONGEST_LINE: Final = 64 * 1024 * 1024
+_LAST_WORDS_SECONDS: Final = 1.0
+"""How long the last lines of a process that has ended are waited for."""
+_GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
 @asynccontextmanager
 async def stdio_process(
     spec: StdioSpec, on_stderr: Callable[[str], None]
-) -> AsyncIterator[
-    tuple[
-        MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
-    ]
-]:
+) -> AsyncIterator[Streams]:
     """The streams of a new server process; the whole group is gone when the block ends.
 
     Args:
@@ -63,13 +70,13 @@ async def stdio_process(
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(tail.drain)
-                tasks.start_soon(_read_lines, process, incoming_send)
-                tasks.start_soon(_write_lines, process, outgoing_receive, incoming_send)
+                tasks.start_soon(_read, process, incoming_send)
+                tasks.start_soon(_write, process, outgoing_receive, incoming_send)
                 try:
                     yield incoming, outgoing
                 finally:
                     with anyio.CancelScope(shield=True):
-                        await _end(process)
+                        await end(process)
                     tasks.cancel_scope.cancel()
         finally:
             for stream in (incoming_send, incoming, outgoing, outgoing_receive):
@@ -82,123 +89,100 @@ async def _started(spec: StdioSpec, stderr: int) -> Process:
     try:
         return await anyio.open_process(
             [spec.command, *spec.args],
-            env={**get_default_environment(), **spec.env},
+            env=spec.env,
             stderr=stderr,
             cwd=spec.cwd,
             start_new_session=sys.platform != "win32",
         )
     except FileNotFoundError as error:
-        what = f"the folder {spec.cwd!r}" if spec.cwd and not os.path.isdir(spec.cwd) else f"the command {spec.command!r}"
-        raise ToolError(
-            SOURCE_UNAVAILABLE, f"{what} was not found; install it or give its full path",
-            ErrorKind.RETRYABLE,
+        raise _not_started(
+            f"{_missing(spec)} was not found; install it, or give its full path"
         ) from error
     except (OSError, ValueError) as error:
-        raise ToolError(
-            SOURCE_UNAVAILABLE, f"the command {spec.command!r} cannot be started: {error}",
-            ErrorKind.RETRYABLE,
-        ) from error
+        raise _not_started(f"the command {spec.command!r} cannot be started: {error}") from error
 
 
-async def _read_lines(
-    process: Process, incoming: MemoryObjectSendStream[SessionMessage | Exception]
-) -> None:
-    """Hand on each line that is a message; the stream ends when the server's stdout does."""
-    assert process.stdout is not None  # noqa: S101 - opened with pipes
-    with incoming, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-        async for line in _lines(process.stdout):
-            try:
-                message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-            except ValueError:
-                _log.debug("skipped a line on stdout that is no message: %.80r", line)
-                continue
+def _missing(spec: StdioSpec) -> str:
+    if spec.cwd is not None and not os.path.isdir(spec.cwd):  # noqa: PTH112 - a fact, not a path
+        return f"the folder {spec.cwd!r}"
+    return f"the command {spec.command!r}"
+
+
+def _not_started(text: str) -> ToolError:
+    return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+
+
+async def _read(process: Process, incoming: Incoming) -> None:
+    """Hand on each message, until stdout or the process ends."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_end_with_process, process, tasks.cancel_scope)
+        await _read_lines(process, incoming)
+        tasks.cancel_scope.cancel()
+    incoming.close()
+
+
+async def _end_with_process(process: Process, reading: anyio.CancelScope) -> None:
+    await exited(process)
+    reading.deadline = anyio.current_time() + _LAST_WORDS_SECONDS
+
+
+async def _read_lines(process: Process, incoming: Incoming) -> None:
+    if process.stdout is None:
+        return
+    with suppress(*_GONE):
+        async for message in _messages(process.stdout):
             await incoming.send(SessionMessage(message))
 
 
-async def _lines(stream: ByteReceiveStream) -> AsyncIterator[str]:
+async def _messages(stream: ByteReceiveStream) -> AsyncIterator[types.JSONRPCMessage]:
+    """The messages in a stream of bytes."""
     pieces: list[bytes] = []
     size = 0
-    with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
+    with suppress(anyio.EndOfStream, OSError):
         while True:
             *ended, rest = (await stream.receive()).split(b"\n")
             for line in ended:
-                pieces.append(line)
-                yield b"".join(pieces).decode(errors="replace")
+                message = _message([*pieces, line], size + len(line))
                 pieces, size = [], 0
-            pieces.append(rest)
+                if message is not None:
+                    yield message
             size += len(rest)
-            if size > _LONGEST_LINE:
-                _log.warning("the server sent a line of over %d bytes; the connection ends", _LONGEST_LINE)
-                return
+            # Of a line that is too long only its ends are kept: they tell whose answer it is.
+            pieces = [*pieces[:1], rest] if size > LONGEST_LINE else [*pieces, rest]
 
 
-async def _write_lines(
-    process: Process,
-    outgoing: MemoryObjectReceiveStream[SessionMessage],
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+def _message(pieces: list[bytes], size: int) -> types.JSONRPCMessage | None:
+    if size > LONGEST_LINE:
+        texts = [piece.decode(errors="replace") for piece in pieces]
+        return unreadable_answer(texts, f"it is a line of {size:,} bytes")
+    message = message_of(b"".join(pieces).decode(errors="replace"))
+    if message is None and size:
+        _log.debug("passed over a line of %d bytes that is no message", size)
+    return message
+
+
+async def _write(
+    process: Process, outgoing: MemoryObjectReceiveStream[SessionMessage], incoming: Incoming
 ) -> None:
-    assert process.stdin is not None  # noqa: S101 - opened with pipes
+    if process.stdin is None:
+        return
     try:
-        async for message in outgoing:
-            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            await process.stdin.send(text.encode(errors="replace") + b"\n")
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        async for sent in outgoing:
+            try:
+                line = line_of(sent.message)
+            except ValueError as error:
+                await _refuse(sent.message, error, incoming)
+            else:
+                await process.stdin.send(line)
+    except (*_GONE, OSError):
         # A server that closed its stdin hears nothing more: for callers the connection has ended.
         incoming.close()
 
 
-async def _end(process: Process) -> None:
-    """Close stdin and wait; then end the group, politely and at last by force, and wait for it."""
-    await _close(process.stdin)
-    await _left(process)
-    for name in ("SIGTERM", "SIGKILL"):
-        if not _signalled(process, name):
-            break
-        with anyio.move_on_after(_LEAVE_SECONDS):
-            while _group_lives(process):
-                await anyio.sleep(_POLL_SECONDS)
-    await _close(process.stdout)
-    with anyio.move_on_after(_LEAVE_SECONDS):
-        await process.wait()
-
-
-async def _left(process: Process) -> None:
-    # Not `process.wait()`: it also waits for pipes that a grandchild may hold open.
-    with anyio.move_on_after(_LEAVE_SECONDS):
-        while process.returncode is None:
-            await anyio.sleep(_POLL_SECONDS)
-
-
-def _signalled(process: Process, name: str) -> bool:
-    """Signal the group; False if nobody is left in it."""
-    number = getattr(signal, name, signal.SIGTERM)
-    try:
-        if sys.platform == "win32":
-            process.terminate()
-        else:
-            # The group has the leader's number, also after the leader has left.
-            os.killpg(process.pid, number)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _group_lives(process: Process) -> bool:
-    _ = process.returncode  # reaps the leader, which otherwise keeps the group alive as a zombie
-    if sys.platform == "win32":
-        return process.returncode is None
-    try:
-        os.killpg(process.pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-async def _close(stream: ByteSendStream | ByteReceiveStream | None) -> None:
-    if stream is not None:
-        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await stream.aclose()
+async def _refuse(message: types.JSONRPCMessage, error: ValueError, incoming: Incoming) -> None:
+    if isinstance(message, types.JSONRPCRequest):
+        told = types.ErrorData(
+            code=types.INVALID_PARAMS, message=f"the call cannot be written as JSON: {error}"
+        )
+        answer = types.JSONRPCError(jsonrpc="2.0", id=message.id, error=told)
+        await incoming.send(SessionMessage(answer))

@@ -1,8 +1,9 @@
 """The one place that speaks MCP below the SDK's typed client.
 
-`Client.call_tool` lists tools first, validates outputs and raises after the work is done; `list_tools` throws a whole page away
-for one odd entry. So requests go through the dispatcher as plain dictionaries: answers come back digit for digit. Uses
-private names of mcp 2.x (`_stamp`, `_x_mcp_header_maps`): the distribution pins `mcp>=2.3,<3`, and the tests of this
+`Client.call_tool` lists tools first, validates outputs and raises after the work is done, and
+`list_tools` throws a whole page away for one odd entry. So requests go through the dispatcher as
+plain dictionaries, and answers come back digit for digit. Uses private names of mcp 2.x (`_stamp`,
+`_x_mcp_header_maps`, `negotiate_auto`): the distribution pins `mcp>=2.3,<3`, and the tests of this
 package run against real servers of both generations.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -19,32 +21,45 @@ from mcp.client.session import ClientSession
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import listen
-from mcp.shared.inbound import x_mcp_header_map
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolcrib_adapters.sources.mcp_upstream.http_answers import HttpAnswer, HttpAnswers
+from toolcrib_adapters.sources.mcp_upstream.failures import LONGEST_TEXT, RequestError
+from toolcrib_adapters.sources.mcp_upstream.http_client import NotingClient, quiet_logs
 from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
+from toolcrib_adapters.sources.mcp_upstream.stdio_messages import LONGEST_LINE
 from toolcrib_adapters.sources.mcp_upstream.stdio_process import stdio_process
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable
 
-    from mcp.shared.dispatcher import CallOptions
+    import httpx2
+    from mcp.client.session import MessageHandlerFnT
+    from mcp.shared.dispatcher import CallOptions, ProgressFnT
 
+    from toolcrib_adapters.expansion import Secrets
+    from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
     from toolcrib_protocol.json_value import Json, JsonObject
 
 CLIENT_INFO: Final = types.Implementation(name="toolcrib", version="0.1.0")
+_FIRST_ID: Final = 1_000
+"""The SDK numbers its own requests (the handshake) from 1."""
+_LISTEN_SECONDS: Final = 30.0
+_LONGEST_TITLE: Final = 200
+_SIGN_IN: Final = 401
 
 
 class _WatchedDispatcher(JSONRPCDispatcher[Any]):
     """A dispatcher that says when its connection has ended; the SDK's tells only its waiters."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - handed on as they are
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.ended = anyio.Event()
 
-    async def run(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - handed on as they are
+    async def run(self, *args: Any, **kwargs: Any) -> None:
+        """Run until the connection ends, and say so."""
         try:
             await super().run(*args, **kwargs)
         finally:
@@ -52,20 +67,25 @@ class _WatchedDispatcher(JSONRPCDispatcher[Any]):
 
 
 class Wire:
-    """An open connection to an upstream, of either protocol generation."""
+    """An open connection to an upstream, of either protocol generation.
+
+    Attributes:
+        ended: set when the connection is gone or of no use any more.
+    """
 
     def __init__(
-        self, session: ClientSession, dispatcher: _WatchedDispatcher, answers: HttpAnswers
+        self,
+        session: ClientSession,
+        dispatcher: _WatchedDispatcher,
+        failures: HttpFailures,
+        secrets: Secrets,
     ) -> None:
+        self.ended = dispatcher.ended
         self._session = session
         self._dispatcher = dispatcher
-        self._answers = answers
-        self._ids = count(1_000)
-
-    @property
-    def ended(self) -> anyio.Event:
-        """Set when the connection is gone."""
-        return self._dispatcher.ended
+        self._failures = failures
+        self._secrets = secrets
+        self._ids = count(_FIRST_ID)
 
     @property
     def capabilities(self) -> types.ServerCapabilities:
@@ -76,7 +96,7 @@ class Wire:
     def title(self) -> str:
         """What the server calls itself."""
         info = self._session.server_info
-        return (info.title or info.name) if info is not None else ""
+        return (info.title or info.name)[:_LONGEST_TITLE] if info is not None else ""
 
     @property
     def instructions(self) -> str:
@@ -89,81 +109,134 @@ class Wire:
         return self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     async def request(
-        self, method: str, params: JsonObject, options: CallOptions | None = None
+        self,
+        method: str,
+        params: JsonObject,
+        *,
+        timeout_seconds: float,
+        on_progress: ProgressFnT | None = None,
     ) -> JsonObject:
-        """The raw result of a request.
+        """The raw result of a request; cancelling this cancels it at the server.
 
         Raises:
-            MCPError: the server's error, `REQUEST_TIMEOUT`, or `CONNECTION_CLOSED`; with `http_answer_of` telling
-                the HTTP status behind it.
+            RequestError: the server's error, `REQUEST_TIMEOUT`, or `CONNECTION_CLOSED`.
         """
-        options = options or {}
-        options["request_id"] = next(self._ids)
+        request_id = next(self._ids)
+        options: CallOptions = {"request_id": request_id}
+        if on_progress is not None:
+            options["on_progress"] = on_progress
         data: dict[str, Any] = {"method": method, "params": params}
         self._session._stamp(data, options)  # noqa: SLF001 - see the module's docstring
-        answer: JsonObject = await self._dispatcher.send_raw_request(method, data["params"], options)
-        return answer
+        # Not the SDK's time limit: that one starts only when the server has taken the request.
+        with anyio.move_on_after(timeout_seconds):
+            try:
+                answer: JsonObject = await self._dispatcher.send_raw_request(
+                    method, data["params"], options
+                )
+            except MCPError as error:
+                raise self._failed(error, request_id) from error
+            return answer
+        self._failures.take(request_id)
+        raise RequestError(types.REQUEST_TIMEOUT, "no answer in time", None, self.is_modern)
 
-    def http_answer(self, options: CallOptions) -> HttpAnswer | None:
-        """The failed HTTP answer to the request that was sent with `options`, if there was one."""
-        return self._answers.take(options.get("request_id"))
+    def _failed(self, error: MCPError, request_id: int) -> RequestError:
+        http = self._failures.take(request_id)
+        message = self._secrets.hidden(error.message)[:LONGEST_TEXT]
+        failed = RequestError(error.code, message, http, self.is_modern)
+        if failed.is_lost_session or (http is not None and http.status == _SIGN_IN):
+            # Nothing will come of this connection any more; the owner makes another one.
+            self.ended.set()
+        return failed
 
-    def learn_headers(self, tools: list[Json]) -> None:
+    def learn_headers(self, tools: Iterable[Json]) -> None:
         """Note which arguments the modern wire mirrors into HTTP headers (`x-mcp-header`)."""
         if not self.is_modern:
             return
         maps = self._session._x_mcp_header_maps  # noqa: SLF001 - see the module's docstring
         maps.clear()
         for tool in tools:
-            if isinstance(tool, dict) and isinstance(tool.get("inputSchema"), dict):
-                maps[str(tool.get("name"))] = x_mcp_header_map(tool["inputSchema"])
+            schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+            if isinstance(tool, dict) and find_invalid_x_mcp_header(schema) is None:
+                maps[str(tool.get("name"))] = x_mcp_header_map(schema)
+
+    @property
+    def tells_changes(self) -> bool:
+        """Whether a modern server offers to say that its list changed."""
+        tools = self.capabilities.tools
+        return self.is_modern and tools is not None and bool(tools.list_changed)
 
     async def tool_list_changes(self, changed: Callable[[], None]) -> None:
-        """Call `changed` whenever a modern server says its list changed; returns if it cannot tell."""
-        if not self.is_modern or self.capabilities.tools is None:
-            return
-        if not self.capabilities.tools.list_changed:
-            return
-        async with listen(self._session, tools_list_changed=True) as subscription:
-            async for _ in subscription:
-                changed()
+        """Call `changed` whenever a modern server says its list changed, while it says so.
+
+        Raises:
+            MCPError: the server refuses to be listened to.
+            SubscriptionLost: it stopped without a word.
+            TimeoutError: it neither refuses nor agrees.
+        """
+        with anyio.fail_after(_LISTEN_SECONDS) as patience:
+            async with listen(self._session, tools_list_changed=True) as subscription:
+                patience.deadline = inf
+                async for _ in subscription:
+                    changed()
 
 
 @asynccontextmanager
 async def connected(
     spec: StdioSpec | HttpSpec,
-    answers: HttpAnswers,
-    on_notice: Callable[[object], Awaitable[None]],
+    secrets: Secrets,
+    failures: HttpFailures,
+    on_notice: MessageHandlerFnT,
     on_stderr: Callable[[str], None],
 ) -> AsyncIterator[Wire]:
     """A connection that has agreed on a protocol version.
 
     Args:
         spec: expanded settings.
-        answers: where failed HTTP answers are noted.
+        secrets: what must not be shown.
+        failures: where HTTP failures are noted.
         on_notice: told every notification of the server.
         on_stderr: told the tail of a process's standard error at the end.
 
     Raises:
         ToolError: the process cannot be started.
-        TimeoutError: no agreement within the connect timeout.
         MCPError: the server refused.
         Exception: whatever the transport raises, possibly grouped.
     """
     async with AsyncExitStack() as stack:
+        stack.enter_context(quiet_logs(secrets))
         if isinstance(spec, StdioSpec):
             streams = await stack.enter_async_context(stdio_process(spec, on_stderr))
-        elif spec.transport == "sse":
-            streams = await stack.enter_async_context(sse_client(spec.url, headers=spec.headers))
         else:
-            client = await stack.enter_async_context(answers.client(spec.headers))
-            streams = await stack.enter_async_context(
-                streamable_http_client(spec.url, http_client=client)
-            )
+            streams = await stack.enter_async_context(_http_streams(spec, failures))
         dispatcher = _WatchedDispatcher(*streams)
         session = await stack.enter_async_context(
             ClientSession(dispatcher=dispatcher, message_handler=on_notice, client_info=CLIENT_INFO)
         )
-        with anyio.fail_after(spec.connect_timeout_seconds):
-            await negotiate_auto(session)
-        yield Wire(session, dispatcher, answers)
+        await negotiate_auto(session)
+        yield Wire(session, dispatcher, failures, secrets)
+
+
+@asynccontextmanager
+async def _http_streams(spec: HttpSpec, failures: HttpFailures) -> AsyncIterator[Any]:
+    if spec.transport == "sse":
+
+        def client(
+            headers: dict[str, str] | None = None,
+            timeout: httpx2.Timeout | None = None,  # noqa: ARG001
+            auth: httpx2.Auth | None = None,  # noqa: ARG001
+        ) -> NotingClient:
+            # Its own time limit would end a connection that is silent for five minutes.
+            return NotingClient(failures, headers, is_brittle=True)
+
+        async with sse_client(
+            spec.url, headers=spec.headers, httpx_client_factory=client
+        ) as streams:
+            yield streams
+        return
+    async with (
+        NotingClient(failures, spec.headers) as http_client,
+        streamable_http_client(
+            spec.url, http_client=http_client, max_sse_event_size=LONGEST_LINE
+        ) as streams,
+    ):
+        yield streams

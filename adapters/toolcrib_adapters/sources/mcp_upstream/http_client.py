@@ -1,0 +1,194 @@
+"""The HTTP client of one connection: what goes wrong with a request is noted, and stays its own.
+
+The SDK turns 401, 429 and 500 into one and the same error, and one broken connection into the end
+of every call that runs. Here a broken connection becomes a failed answer of its own request, and
+what a failure tells (sign in; come back in so many seconds; never reached) is noted for the caller.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import httpx2
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from toolcrib_adapters.expansion import Secrets
+
+_FAILED: Final = 400
+_BROKEN: Final = 599
+"""The status in place of an answer that did not come; no server gives it."""
+_MOST_REMEMBERED: Final = 1_000
+# The longest call waits for 900 s, and a server may be silent for all of them.
+_TIMEOUT: Final = httpx2.Timeout(30.0, read=960.0)
+_MOST_CONNECTIONS: Final = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)
+_LOGGERS: Final = ("httpx2", "mcp.client.streamable_http", "mcp.client.sse")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpFailure:
+    """What came back instead of a result.
+
+    Attributes:
+        status: the HTTP status; None if the connection broke.
+        retry_after: when to come back, as the server wrote it.
+        asks_sign_in: whether the server asks for (other) credentials.
+        never_left: whether the request certainly did not reach the server.
+        reason: what broke.
+    """
+
+    status: int | None
+    retry_after: str | None = None
+    asks_sign_in: bool = False
+    never_left: bool = False
+    reason: str = ""
+
+    @property
+    def told(self) -> str:
+        """The failure in a few words."""
+        return self.reason if self.status is None else f"HTTP {self.status}"
+
+
+class HttpFailures:
+    """The failures of one connection, by JSON-RPC id, until they are asked for.
+
+    Attributes:
+        last: the newest one, for a connection that could not be made.
+        fatal: set when the connection is of no use any more.
+    """
+
+    def __init__(self) -> None:
+        self._by_id: dict[object, HttpFailure] = {}
+        self.last: HttpFailure | None = None
+        self.fatal = anyio.Event()
+
+    def take(self, request_id: object) -> HttpFailure | None:
+        """The failure of a request, if there was one; it is forgotten."""
+        return self._by_id.pop(request_id, None) if self._by_id else None
+
+    def note(self, request: httpx2.Request, failure: HttpFailure) -> None:
+        """Remember what came back instead of the answer to `request`."""
+        self.last = failure
+        request_id = _request_id(request)
+        if request_id is not None and len(self._by_id) < _MOST_REMEMBERED:
+            self._by_id[request_id] = failure
+
+
+def _request_id(request: httpx2.Request) -> object:
+    if request.method != "POST":
+        return None
+    try:
+        body = json.loads(request.content)
+    except ValueError:
+        return None
+    return body.get("id") if isinstance(body, dict) else None
+
+
+class NotingClient(httpx2.AsyncClient):
+    """An HTTP client that notes failures and lets none of them out."""
+
+    def __init__(
+        self,
+        failures: HttpFailures,
+        headers: dict[str, str] | None,
+        *,
+        is_brittle: bool = False,
+    ) -> None:
+        """A client for one connection.
+
+        Args:
+            failures: where failures are noted.
+            headers: sent with every request.
+            is_brittle: the transport above sends nothing more after one failed request.
+        """
+        super().__init__(headers=headers, timeout=_TIMEOUT, limits=_MOST_CONNECTIONS)
+        self._failures = failures
+        self._is_brittle = is_brittle
+
+    def build_request(self, *args: Any, **parts: Any) -> httpx2.Request:
+        """A request; lone surrogates in its JSON become escapes, for they have no UTF-8 form."""
+        try:
+            return super().build_request(*args, **parts)
+        except UnicodeEncodeError:
+            content = json.dumps(parts.pop("json"), allow_nan=False)
+            return super().build_request(*args, content=content, **parts)
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """The response, or a failed one in its place."""
+        try:
+            response = await super().send(request, **options)
+        except httpx2.TransportError as error:
+            self._failures.note(request, _broken(error))
+            if self._is_brittle or isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+                self._failures.fatal.set()
+            return httpx2.Response(_BROKEN, request=request)
+        if response.status_code >= _FAILED:
+            self._failures.note(request, _failed(response))
+            if self._is_brittle:
+                self._failures.fatal.set()
+        elif isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _NotingStream(response.stream, request, self._failures)
+        return response
+
+
+class _NotingStream(httpx2.AsyncByteStream):
+    """A body that ends where its connection breaks."""
+
+    def __init__(
+        self, stream: httpx2.AsyncByteStream, request: httpx2.Request, failures: HttpFailures
+    ) -> None:
+        self._stream = stream
+        self._request = request
+        self._failures = failures
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._stream:
+                yield chunk
+        except httpx2.TransportError as error:
+            self._failures.note(self._request, _broken(error))
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _broken(error: httpx2.TransportError) -> HttpFailure:
+    never_left = isinstance(
+        error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout | httpx2.ProxyError
+    )
+    return HttpFailure(None, never_left=never_left, reason=str(error) or type(error).__name__)
+
+
+def _failed(response: httpx2.Response) -> HttpFailure:
+    headers, status = response.headers, response.status_code
+    asks = status in {401, 403} or "www-authenticate" in headers
+    return HttpFailure(status, headers.get("retry-after"), asks_sign_in=asks)
+
+
+class _Redacting(logging.Filter):
+    def __init__(self, secrets: Secrets) -> None:
+        super().__init__()
+        self._secrets = secrets
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = self._secrets.hidden(record.getMessage()), None
+        return True
+
+
+@contextmanager
+def quiet_logs(secrets: Secrets) -> Iterator[None]:
+    """Inside, what the HTTP client and the SDK log (addresses, at level INFO) shows no secret."""
+    redacting = _Redacting(secrets)
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(redacting)
+    try:
+        yield
+    finally:
+        for name in _LOGGERS:
+            logging.getLogger(name).removeFilter(redacting)

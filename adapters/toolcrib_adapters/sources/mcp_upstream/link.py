@@ -1,0 +1,78 @@
+"""The open connection of an upstream, as callers see it: there, coming, or not to be had.
+
+The owner task says how it stands; callers in their own tasks take the connection, wait for one that
+is being made, and fail at once where it is known that there is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from toolcrib_protocol.errors import (
+    NEEDS_SIGN_IN,
+    SOURCE_UNAVAILABLE,
+    ErrorKind,
+    ToolError,
+)
+
+if TYPE_CHECKING:
+    from toolcrib_adapters.sources.mcp_upstream.wire import Wire
+
+
+class Link:
+    """One of three: open, opening (callers wait), or down for a reason."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._wire: Wire | None = None
+        self._failure: ToolError | None = None
+        self._changed = anyio.Event()
+
+    def opening(self) -> None:
+        """A connection is being made; whoever calls waits for it."""
+        self._become(None, None)
+
+    def open(self, wire: Wire) -> None:
+        """The connection is there."""
+        self._become(wire, None)
+
+    def down(self, failure: ToolError) -> None:
+        """There is none, and nobody should wait."""
+        self._become(None, failure)
+
+    def _become(self, wire: Wire | None, failure: ToolError | None) -> None:
+        self._wire, self._failure = wire, failure
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    async def wire(self, timeout_seconds: float) -> Wire:
+        """The open connection.
+
+        Raises:
+            ToolError: `source_unavailable` or `needs_sign_in`; nothing was called.
+        """
+        wire = self._wire
+        if wire is not None and not wire.ended.is_set():
+            return wire
+        with anyio.move_on_after(timeout_seconds):
+            return await self._coming()
+        text = (
+            f"{self._source!r} is still connecting after {timeout_seconds:g} s; nothing was called"
+        )
+        raise ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+
+    async def _coming(self) -> Wire:
+        while True:
+            if self._failure is not None:
+                raise self._refusal(self._failure)
+            # One that has ended is replaced by the owner task as soon as it gets to it.
+            if self._wire is not None and not self._wire.ended.is_set():
+                return self._wire
+            await self._changed.wait()
+
+    def _refusal(self, failure: ToolError) -> ToolError:
+        code = failure.code if failure.code == NEEDS_SIGN_IN else SOURCE_UNAVAILABLE
+        text = f"{self._source!r} is not connected: {failure.message}; nothing was called"
+        return ToolError(code, text, failure.kind, failure.details)

@@ -1,0 +1,64 @@
+"""Lines on a pipe as JSON-RPC messages, and back.
+
+Pure. What a server prints beside the protocol is passed over; an answer that cannot be read ends
+its own call with an error instead of leaving the caller waiting.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+import mcp_types as types
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LONGEST_LINE: Final = 64 * 1024 * 1024
+_LOOK: Final = 512
+_ID: Final = re.compile(r'"id"\s*:\s*(?:(\d{1,18})|"([^"\\]{1,200})")')
+_REASON: Final = 200
+
+
+def message_of(line: str) -> types.JSONRPCMessage | None:
+    """The message that a line writes; None for a line that is none."""
+    try:
+        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        return None if not line.lstrip().startswith("{") else _rescued(line)
+
+
+def _rescued(line: str) -> types.JSONRPCMessage | None:
+    try:
+        # Python reads lone surrogates, which are legal JSON and which pydantic refuses.
+        text = json.dumps(json.loads(line), ensure_ascii=False)
+        clean = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return types.jsonrpc_message_adapter.validate_json(clean, by_name=False)
+    except (ValueError, RecursionError) as error:
+        return unreadable_answer([line], str(error).split("\n", 1)[0][:_REASON])
+
+
+def unreadable_answer(pieces: Sequence[str], reason: str) -> types.JSONRPCError | None:
+    """An error in place of an answer, if a line looks like one at its beginning and end."""
+    ends = pieces[0][:_LOOK] + pieces[-1][-_LOOK:]
+    match = _ID.search(ends)
+    if match is None or '"jsonrpc"' not in ends or '"method"' in pieces[0][:_LOOK]:
+        return None
+    number, word = match.groups()
+    error = types.ErrorData(code=types.PARSE_ERROR, message=f"its answer cannot be read: {reason}")
+    return types.JSONRPCError(jsonrpc="2.0", id=int(number) if number else word, error=error)
+
+
+def line_of(message: types.JSONRPCMessage) -> bytes:
+    """The line that writes a message.
+
+    Raises:
+        ValueError: the message holds something that JSON cannot.
+    """
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+    except ValueError:
+        # Lone surrogates have no UTF-8 form, but an escape.
+        value = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
+        return json.dumps(value, allow_nan=False).encode() + b"\n"
