@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import select
+from sqlalchemy import and_, select
 
 from toolcrib_adapters.stores.sql import rows, tables
 from toolcrib_protocol.names import ToolId
@@ -24,6 +24,15 @@ if TYPE_CHECKING:
         StatusRecord,
         VersionRecord,
     )
+
+
+# One statement for both: building keys twice took a third of the time of a large catalogue.
+_VERSIONS: Final = select(
+    tables.versions, tables.statuses.c.status, tables.statuses.c.reason, tables.statuses.c.since
+).outerjoin(
+    tables.statuses,
+    and_(*(tables.versions.c[column.name] == column for column in tables.statuses.primary_key)),
+)
 
 
 def read_snapshot(connection: Connection) -> Snapshot:
@@ -48,11 +57,12 @@ def read_revision(connection: Connection) -> int:
 
 def _tools(connection: Connection) -> dict[ToolId, ToolRecord]:
     versions: dict[ToolId, dict[Version, VersionRecord]] = defaultdict(dict)
-    for row in connection.execute(select(tables.versions)):
-        versions[ToolId(row.home_group, row.name)][rows.version_of(row)] = rows.version_record(row)
     statuses: dict[ToolId, dict[Version, StatusRecord]] = defaultdict(dict)
-    for row in connection.execute(select(tables.statuses)):
-        statuses[ToolId(row.home_group, row.name)][rows.version_of(row)] = rows.status_record(row)
+    for row in connection.execute(_VERSIONS):
+        record = rows.version_record(row)
+        versions[record.tool][record.version] = record
+        if row.status is not None:
+            statuses[record.tool][record.version] = rows.status_record(row)
     names = tables.published_names
     found = connection.execute(
         select(names, tables.tools.c.head_version).join(

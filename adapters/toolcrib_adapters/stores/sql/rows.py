@@ -75,20 +75,15 @@ def version_record(row: Row[Any]) -> VersionRecord:
     """A row of `versions`."""
     return VersionRecord(
         tool=ToolId(row.home_group, row.name),
-        version=version_of(row),
+        version=Version(row.major, row.minor, row.patch),
         written=row.contract,
         fingerprint=row.fingerprint,
         source=row.source,
         upstream_name=row.upstream_name,
         raw=row.raw,
-        repairs=tuple(json.loads(row.repairs)),
+        repairs=() if row.repairs == "[]" else tuple(json.loads(row.repairs)),
         created_at=row.created_at,
     )
-
-
-def version_of(row: Row[Any]) -> Version:
-    """The version number in a row of `versions` or `statuses`."""
-    return Version(row.major, row.minor, row.patch)
 
 
 def status_row(status: StatusRecord) -> dict[str, str]:
