@@ -3,7 +3,7 @@
 from toolcrib_protocol.schema.bounds import DEFAULT_BOUNDS, SchemaBounds, bounds_problem
 from toolcrib_protocol.schema.canonical import canonical_json, fingerprint
 from toolcrib_protocol.schema.checker import Checker
-from toolcrib_protocol.schema.dialects import Dialect, declared_dialect, written_dialect
+from toolcrib_protocol.schema.dialects import Dialect, declared_dialect
 from toolcrib_protocol.schema.publishing import PublishedSchema, publish
 from toolcrib_protocol.schema.sample import sample
 from toolcrib_protocol.schema.signature import signature
@@ -25,5 +25,4 @@ __all__ = [
     "publish",
     "sample",
     "signature",
-    "written_dialect",
 ]

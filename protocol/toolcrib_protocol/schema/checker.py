@@ -134,8 +134,7 @@ class Checker:
 def _compile_problem(error: jsonschema_rs.ValidationError | jsonschema_rs.ReferencingError) -> str:
     text = error.message[:_MOST_TEXT]
     if isinstance(error, jsonschema_rs.ValidationError):
-        where = pointer(error.instance_path)
-        return f"{text} (at {where})" if where else text
+        return f"{text} (at {pointer(error.instance_path)})"
     return text
 
 
@@ -151,7 +150,7 @@ def _expected(error: jsonschema_rs.ValidationError) -> str:
     kind = error.kind
     match kind:
         case jsonschema_rs.ValidationErrorKind.Type():
-            return f"type {' or '.join(map(str, kind.types))}"
+            return f"type {' or '.join(sorted(map(str, kind.types)))}"
         case jsonschema_rs.ValidationErrorKind.Required():
             return f"the required property {kind.property!r}"
         case jsonschema_rs.ValidationErrorKind.Enum():
@@ -160,6 +159,8 @@ def _expected(error: jsonschema_rs.ValidationError) -> str:
             return f"exactly {_shown(kind.expected_value)}"
         case jsonschema_rs.ValidationErrorKind.AdditionalProperties():
             return f"no property {', '.join(map(repr, kind.unexpected[:10]))}"
+        case jsonschema_rs.ValidationErrorKind.FalseSchema():
+            return "nothing beyond what the schema describes"
         case jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded():
             return "a value whose pattern can be checked within its limit"
         case _:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.schema.places import nodes
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,6 +33,23 @@ _BY_URI: Final = {
     "json-schema.org/draft-06/schema": Dialect.D6,
     "json-schema.org/draft-04/schema": Dialect.D4,
 }
+_NEW_IN_2020_12: Final = frozenset({"prefixItems"})
+_NEW_IN_2019_09: Final = _NEW_IN_2020_12 | {
+    "contentSchema",
+    "dependentRequired",
+    "dependentSchemas",
+    "maxContains",
+    "minContains",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+}
+_NEW_IN_7: Final = _NEW_IN_2019_09 | {"if", "then", "else"}
+_UNKNOWN_TO: Final = {
+    Dialect.D2019_09: _NEW_IN_2020_12,
+    Dialect.D7: _NEW_IN_2019_09,
+    Dialect.D6: _NEW_IN_7,
+    Dialect.D4: _NEW_IN_7 | {"contains", "propertyNames"},
+}
 _BOUNDS: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 
 
@@ -53,23 +68,15 @@ def candidates(schema: JsonObject) -> Iterator[Dialect]:
     yield from (dialect for dialect in Dialect if dialect is not first)
 
 
-def written_dialect(schema: JsonObject) -> Dialect:
-    """The dialect a schema is written in: the declared one, unless its words are older."""
-    declared = declared_dialect(schema) or Dialect.D2020_12
-    oldest = declared
-    for node in nodes(schema):
-        if any(isinstance(node.get(exclusive), bool) for exclusive in _BOUNDS):
-            return Dialect.D4
-        if isinstance(node.get("items"), list) and declared is Dialect.D2020_12:
-            oldest = Dialect.D2019_09
-    return oldest
-
-
 def modern_node(node: JsonObject, dialect: Dialect) -> JsonObject:
     """One schema node (not what is inside it) in the words of 2020-12, keywords in order."""
-    if dialect in {Dialect.D2020_12, Dialect.D2019_09} and not isinstance(node.get("items"), list):
+    if dialect is Dialect.D2020_12 or (
+        dialect is Dialect.D2019_09 and not isinstance(node.get("items"), list)
+    ):
         return node
-    modern = {**node}
+    unknown = _UNKNOWN_TO[dialect]
+    # Nothing has looked at what these hold, and to the exact schema they say nothing.
+    modern = {keyword: value for keyword, value in node.items() if keyword not in unknown}
     if dialect is Dialect.D4:
         _plain_bounds(modern)
         if isinstance(modern.get("id"), str):

@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.schema.dialects import Dialect, modern_node, written_dialect
+from toolcrib_protocol.schema.checker import Checker
+from toolcrib_protocol.schema.dialects import Dialect, modern_node
 from toolcrib_protocol.schema.inlining import inlined_references
-from toolcrib_protocol.schema.places import with_parts
+from toolcrib_protocol.schema.places import nodes, with_parts
 from toolcrib_protocol.schema.references import REFERENCES, Document, references_of
 from toolcrib_protocol.schema.root_rules import merged_root
 
@@ -33,6 +34,7 @@ _ANNOTATIONS: Final = frozenset(
 )
 _SIBLINGS_COUNT: Final = frozenset({Dialect.D2019_09, Dialect.D2020_12})
 """Dialects in which keywords beside a reference say something."""
+_HERE: Final = "#/$defs/"
 _AT_ROOT: Final = ("allOf", "anyOf", "oneOf", "if", "then", "else", "not")
 _MOST_AT_ROOT: Final = 300
 """How many references at the root are written out even where they are part of a cycle."""
@@ -54,13 +56,17 @@ class PublishedSchema:
 
 
 def publish(schema: JsonObject, dialect: Dialect | None = None) -> PublishedSchema:
-    """The model-safe form of an input schema that has been compiled before (so it is sound).
+    """The model-safe form of an input schema.
 
     Args:
         schema: the exact schema.
-        dialect: what it is written in; None finds out from its words.
+        dialect: what it is written in (`Checker.dialect`), if it has been compiled before; without
+            one it is compiled here.
+
+    Raises:
+        ToolError: `invalid_contract` if the schema cannot be compiled.
     """
-    expansion = _Expansion(Document(schema), dialect or written_dialect(schema))
+    expansion = _Expansion(Document(schema), dialect or Checker.compile(schema).dialect)
     merged, notes = merged_root(expansion.root())
     definitions = expansion.definitions(merged)
     if definitions:
@@ -78,6 +84,7 @@ class _Expansion:
         self._inlined = inlined_references(document)
         self._left_at_root = _MOST_AT_ROOT
         self._names: dict[str, str] = {}
+        self._references: dict[str, str] = {}
 
     def root(self) -> JsonObject:
         expanded = self._at_root(self._document.root)
@@ -86,13 +93,22 @@ class _Expansion:
     def definitions(self, merged: JsonObject) -> JsonObject:
         """The targets of references that were not written out, and of those inside them."""
         done: JsonObject = {}
-        while pending := [(r, n) for r, n in self._names.items() if n not in done]:
-            for reference, name in pending:
-                done[name] = self._expand(self._document.target(reference))
-        # A cycle through the root refers to the merged form: the same names, one object.
-        if "#" in self._names:
-            done[self._names["#"]] = {**merged}
+        waiting: list[Json] = [merged]
+        while waiting:
+            part = waiting.pop()
+            # Only what is still referred to: merging the root may have dropped the rest.
+            for name in [
+                made.removeprefix(_HERE) for n in nodes(part) for made in references_of(n)
+            ]:
+                if name not in done:
+                    done[name] = self._definition(name, merged)
+                    waiting.append(done[name])
         return done
+
+    def _definition(self, name: str, merged: JsonObject) -> Json:
+        reference = self._references[name]
+        # A cycle through the root refers to the merged form: the same names, one object.
+        return {**merged} if reference == "#" else self._expand(self._document.target(reference))
 
     def _at_root(self, node: Json) -> Json:
         """A schema that applies to the arguments as a whole: its properties must be seen."""
@@ -133,7 +149,7 @@ class _Expansion:
             beside = {k: v for k, v in beside.items() if k in _ANNOTATIONS}
         others = with_parts(beside, self._expand)
         if reference not in self._inlined:
-            return {**others, "$ref": f"#/$defs/{self._name(reference)}"}
+            return {**others, "$ref": f"{_HERE}{self._name(reference)}"}
         expanded = self._expand(self._document.target(reference))
         if not others:
             return expanded
@@ -148,9 +164,9 @@ class _Expansion:
             return known
         last = reference.rsplit("/", 1)[-1]
         plain = "".join(c if c.isalnum() and c.isascii() else "_" for c in last)[:40].strip("_")
-        taken = set(self._names.values())
-        name = next(name for name in _numbered(plain or "root") if name not in taken)
+        name = next(n for n in _numbered(plain or "root") if n not in self._references)
         self._names[reference] = name
+        self._references[name] = reference
         return name
 
 

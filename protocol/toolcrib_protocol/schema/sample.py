@@ -36,10 +36,11 @@ _BY_FORMAT: Final = {
 }
 
 _SPELLINGS: Final = (
-    "1", "10", "1000", "12345678", "A", "ABC", "ABCD", "AB123", "ABC-1", "abc", "abc-def", "abc_def",
-    "a/b", "/a/b", "a.b", "a1", "2026-01-31", "2026-01-31T09:30:00Z", "2026-01", "2026", "20260131",
-    "09:30", "09:30:00", "1.0", "1.0.0", "v1.0.0", "#00ff00", "ana@example.com", "example.com",
-    "https://example.com", "123e4567-e89b-12d3-a456-426614174000", "+14155550100", "192.0.2.1",
+    "1", "10", "1000", "12345678", "A", "ABC", "ABCD", "AB123", "ABC-1", "abc", "abc-def",
+    "abc_def", "a/b", "/a/b", "a.b", "a1", "2026-01-31", "2026-01-31T09:30:00Z", "2026-01",
+    "2026", "20260131", "09:30", "09:30:00", "1.0", "1.0.0", "v1.0.0", "#00ff00",
+    "ana@example.com", "example.com", "https://example.com",
+    "123e4567-e89b-12d3-a456-426614174000", "+14155550100", "192.0.2.1",
     "0123456789abcdef0123456789abcdef", "en", "en-US", "true", "1h", "10s", "-1", "0.5",
 )  # fmt: skip
 """Texts that patterns of real tools ask for; none is made up to fit, each is tried."""
@@ -75,6 +76,9 @@ class _Sampling:
             branches = self._root.get(keyword)
             for branch in branches if isinstance(branches, list) else ():
                 yield _joined(plain, self._value(branch, 1))
+        for keyword in ("then", "else"):
+            if keyword in self._root:
+                yield _joined(plain, self._value(self._root[keyword], 1))
         properties = self._root.get("properties")
         if isinstance(properties, dict):
             for name, part in properties.items():
