@@ -51,7 +51,7 @@ class HttpSettings:
 
     Attributes:
         host: the address to listen on.
-        port: 0 takes a free one.
+        port: where to listen; 0 takes a free one.
         allowed_hosts: names, besides loopback and `host` itself, under which clients may address
             the server (`crib.example.org`, with or without a port); protection against DNS
             rebinding.
@@ -61,7 +61,7 @@ class HttpSettings:
     """
 
     host: str = "127.0.0.1"
-    port: int = 8080
+    port: int = 0
     allowed_hosts: tuple[str, ...] = ()
     idle_seconds: float = IDLE_SECONDS
     most_sessions: int = MOST_SESSIONS

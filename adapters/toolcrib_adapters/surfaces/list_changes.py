@@ -57,6 +57,11 @@ class ListChanges:
         self._told = ""
         self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
 
+    @property
+    def sessions(self) -> int:
+        """How many clients of the older generation are connected."""
+        return len(self._sessions)
+
     async def catalogue_changed(self, _before: Snapshot, _after: Snapshot) -> None:
         """Note that something changed; `running` looks whether it shows."""
         self._changed.set()
