@@ -17,7 +17,7 @@ from toolcrib_protocol.schema import Checker, SchemaBounds, bounds_problem
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
 
-_LONGEST_NAME: Final = 1_000
+_LONGEST_NAME: Final = 400
 _LONGEST_TEXT: Final = 100_000
 _ENTRY_BOUNDS: Final = SchemaBounds(
     characters=3_000_000, depth=150, nodes=150_000, patterns=150_000

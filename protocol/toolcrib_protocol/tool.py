@@ -19,7 +19,8 @@ from toolcrib_protocol.names import GROUP_NAME, Reference, ToolId
 from toolcrib_protocol.schema import fingerprint
 from toolcrib_protocol.version import FIRST_VERSION, Version
 
-LONGEST_NAME: Final = 1_000
+LONGEST_NAME: Final = 400
+"""In characters: even of four bytes each they fit the index of a database (2,700 bytes)."""
 LONGEST_TEXT: Final = 100_000
 
 

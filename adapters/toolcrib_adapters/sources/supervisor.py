@@ -8,6 +8,7 @@ hands out providers, `toolcrib_registry.calls` uses them.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -132,7 +133,11 @@ class Supervisor:
                     self._sources_changed = anyio.Event()
                     self._reconcile(catalogue, tasks)
         finally:
-            with anyio.CancelScope(shield=True), anyio.move_on_after(_BOARD_SECONDS * 4):
+            with (
+                anyio.CancelScope(shield=True),
+                anyio.move_on_after(_BOARD_SECONDS * 4),
+                suppress(ToolError),  # readers forget a silent crib by themselves
+            ):
                 await self._board.withdraw(self._crib)
 
     def _reconcile(self, catalogue: Catalogue, tasks: anyio.abc.TaskGroup) -> None:
@@ -188,7 +193,11 @@ class Supervisor:
 
     async def _keep_board(self) -> None:
         while True:
-            await self._board.report(self._crib, dict(self._states))
+            try:
+                await self._board.report(self._crib, dict(self._states))
+            except ToolError as error:
+                # People look at the board; the sources run on without it, and the next round comes.
+                _log.warning("cannot tell what the sources are doing: %s", error.message)
             with anyio.move_on_after(HEARTBEAT_SECONDS):
                 await self._states_changed.wait()
             self._states_changed = anyio.Event()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 from typing import TYPE_CHECKING
 
 import anyio
@@ -21,6 +22,7 @@ from tests.registry.samples import (
     version,
 )
 from toolcrib_protocol.errors import CONFLICT, ToolError
+from toolcrib_protocol.tool import LONGEST_NAME
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.changes import (
     AddVersion,
@@ -72,6 +74,16 @@ async def test_another_door_shows_exactly_what_was_committed(stores: Stores) -> 
 
     assert shown == Snapshot().with_changes(everything(), revision)
     assert [record.contract for record in shown.live_tools()] == [version().contract]
+
+
+async def test_the_longest_name_a_tool_may_have_fits_every_store(store: Store) -> None:
+    # Characters of four bytes that do not compress: a database's index has the least room for them.
+    letters = Random(1).choices([chr(code) for code in range(0x20000, 0x2A000)], k=LONGEST_NAME)
+    record = version("".join(letters))
+
+    await store.commit([AllocateName(record.tool, "mail__long"), *next_version(record)], 0)
+
+    assert [*(await store.snapshot()).live_tools()] == [record]
 
 
 @pytest.mark.promise("store-followers-agree")
