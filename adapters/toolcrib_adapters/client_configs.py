@@ -1,8 +1,9 @@
 """The configuration files of MCP clients, read as sources.
 
-Claude Desktop, Claude Code, Cursor, VS Code and Windsurf keep their servers in JSON of slightly different shapes,
-often with comments. Each entry is judged alone: it becomes the settings of a source, or is skipped with a reason.
-Reads one file a call and writes none; `toolcrib import` registers what comes out.
+Claude Desktop, Claude Code, Cursor, VS Code and Windsurf keep their servers in JSON of slightly
+different shapes, often with comments. Each entry is judged alone: it becomes the settings of a
+source, or is skipped with a reason. Reads one file a call and writes none; `toolcrib import`
+registers what comes out.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
 
 _MOST_BYTES: Final = 20_000_000
-# Strings are matched first, so that `//` inside one is not a comment and a comma in one is not trailing.
+# Strings are matched first, so that `//` inside one is not a comment and a comma in one is not
+# trailing.
 _COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])', re.DOTALL)
 _ENV = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -70,8 +72,8 @@ def read_client_config(path: Path) -> list[FoundSource | SkippedEntry]:
     if not found:
         raise ToolError(
             INVALID_SETTINGS,
-            f"{path} names no MCP servers; expected an object under 'mcpServers' (Claude, Cursor, Windsurf) or "
-            "'servers' (VS Code)",
+            f"{path} names no MCP servers; expected an object under 'mcpServers' (Claude, Cursor, "
+            "Windsurf) or 'servers' (VS Code)",
         )
     return found
 
@@ -90,7 +92,7 @@ def _parsed(path: Path) -> Json:
 
 
 def _without_comments(text: str) -> str:
-    """`text` with comments blanked and trailing commas dropped; lines and columns stay where they are."""
+    """`text` without comments and trailing commas; lines and columns stay where they are."""
 
     def blanked(match: re.Match[str]) -> str:
         piece = match.group()
@@ -171,7 +173,9 @@ def _stdio_spec(entry: JsonObject) -> JsonObject:
 def _strings(value: Json, key: str) -> JsonObject:
     if value is None:
         return {}
-    if not isinstance(value, dict) or not all(isinstance(v, str | int | float) for v in value.values()):
+    if not isinstance(value, dict) or not all(
+        isinstance(v, str | int | float) for v in value.values()
+    ):
         raise ToolError(INVALID_SETTINGS, f"{key!r} must be an object of strings")
     return {name: _written(content) for name, content in value.items()}
 
@@ -184,7 +188,9 @@ def _is_toolcrib(spec: JsonObject) -> bool:
     command = Path(str(spec.get("command", ""))).stem
     args = spec.get("args")
     words = [str(arg) for arg in args] if isinstance(args, list) else []
-    return command == "toolcrib" or words[:1] == ["toolcrib"] or "toolcrib_adapters" in " ".join(words)
+    return (
+        command == "toolcrib" or words[:1] == ["toolcrib"] or "toolcrib_adapters" in " ".join(words)
+    )
 
 
 def _translated(value: Json, path: Path, notes: list[str]) -> Json:
@@ -199,10 +205,14 @@ def _translated(value: Json, path: Path, notes: list[str]) -> Json:
 def _translated_text(text: str, path: Path, notes: list[str]) -> str:
     def variable(match: re.Match[str]) -> str:
         name = re.sub(r"\W", "_", match.group(1), flags=re.ASCII).upper()
-        notes.append(f"the client asks for {match.group(1)!r}; set the environment variable {name} instead")
+        notes.append(
+            f"the client asks for {match.group(1)!r}; set the environment variable {name} instead"
+        )
         return f"${{{name}}}"
 
     folder = path.absolute().parent
     workspace = folder.parent if folder.name in {".vscode", ".cursor"} else folder
-    text = text.replace("${workspaceFolder}", str(workspace)).replace("${userHome}", str(Path.home()))
+    text = text.replace("${workspaceFolder}", str(workspace)).replace(
+        "${userHome}", str(Path.home())
+    )
     return _INPUT.sub(variable, _ENV.sub(r"${\1}", text))

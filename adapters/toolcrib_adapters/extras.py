@@ -1,7 +1,8 @@
 """The one loader of parts that are heavy or optional.
 
-Everything else is imported at the top of a file. A part that needs a library of an extra, or that a quick command
-should not wait for, has a name here; `load` imports it when it is wanted and says which extra is missing.
+Everything else is imported at the top of a file. A part that needs a library of an extra, or that a
+quick command should not wait for, has a name here; `load` imports it when it is wanted and says
+which extra is missing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from toolcrib_protocol.errors import MISSING_EXTRA, ToolError
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Where a part is (`module:attribute`) and which extra of the distribution brings its libraries."""
+    """Where a part is (`module:attribute`), and which extra brings its libraries."""
 
     target: str
     extra: str = "server"
@@ -23,13 +24,31 @@ class Part:
 
 PARTS: Final[dict[str, Part]] = {
     "cli": Part("toolcrib_adapters.surfaces.cli.app:main"),
+    "cli.add": Part("toolcrib_adapters.surfaces.cli.add_command:register"),
+    "cli.call": Part("toolcrib_adapters.surfaces.cli.call_command:register"),
+    "cli.catalogue": Part("toolcrib_adapters.surfaces.cli.catalogue_commands:register"),
+    "cli.demo": Part("toolcrib_adapters.surfaces.cli.demo_command:register"),
+    "cli.import": Part("toolcrib_adapters.surfaces.cli.import_command:register"),
+    "cli.publish": Part("toolcrib_adapters.surfaces.cli.publish_command:register"),
+    "cli.search": Part("toolcrib_adapters.surfaces.cli.search_command:register"),
+    "cli.serve": Part("toolcrib_adapters.surfaces.cli.serve_command:register"),
+    "cli.sources": Part("toolcrib_adapters.surfaces.cli.source_commands:register"),
+    "demo": Part("toolcrib_adapters.surfaces.cli.demonstration:demonstrate"),
+    "serving.endpoint": Part("toolcrib_adapters.surfaces.cli.serving:Endpoint"),
+    "serving.publish": Part("toolcrib_adapters.surfaces.cli.serving:publish_into"),
+    "serving.serve": Part("toolcrib_adapters.surfaces.cli.serving:serve"),
+    "client": Part("toolcrib_client:Crib"),
+    "contract_documents": Part("toolcrib_adapters.contract_documents:read_contract_document"),
     "store.sql": Part("toolcrib_adapters.stores.sql:open_store"),
     "store.upgrade": Part("toolcrib_adapters.stores.sql.upgrade:upgrade"),
     "search.engine": Part("toolcrib_adapters.search.engine:open_search"),
+    "search.request": Part("toolcrib_registry.search:SearchRequest"),
     "search.onnx_encoder": Part("toolcrib_adapters.search.onnx_encoder:OnnxEncoder"),
     "search.sentence_encoder": Part(
         "toolcrib_adapters.search.sentence_encoder:SentenceEncoder", "sentence-transformers"
     ),
+    "supervisor": Part("toolcrib_adapters.sources.supervisor:Supervisor"),
+    "calls": Part("toolcrib_registry.calls:Calls"),
     "source.mcp": Part("toolcrib_adapters.sources.mcp_upstream:McpUpstream"),
     "source.python": Part("toolcrib_adapters.sources.python_functions.source:PythonFunctions"),
     "source.snapshot": Part("toolcrib_adapters.sources.snapshots:SnapshotSource"),
@@ -39,7 +58,7 @@ PARTS: Final[dict[str, Part]] = {
 }
 
 
-def load(name: str) -> Any:  # noqa: ANN401 - each part has a type of its own, known where it is loaded
+def load(name: str) -> Any:
     """The part of that name.
 
     Raises:

@@ -1,7 +1,9 @@
-"""The composition root: settings in, a running crib out. The only place that knows which technology fills which port.
+"""The composition root: settings in, a running crib out.
 
-Heavy parts (the MCP client, the web server, the index) are loaded by name when they are needed, so that a command that
-only reads the catalogue starts at once.
+The only place that knows which technology fills which port.
+
+Heavy parts (the MCP client, the web server, the index) are loaded by name when they are needed, so
+that a command that only reads the catalogue starts at once.
 """
 
 from __future__ import annotations
@@ -16,8 +18,6 @@ import anyio
 
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.extras import load
-from toolcrib_adapters.sources.supervisor import Supervisor
-from toolcrib_registry.calls import Calls
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.records import SourceKind
 
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.settings import CribSettings
     from toolcrib_adapters.sources.source import Source
-    from toolcrib_adapters.sources.supervisor import OpenSource
+    from toolcrib_adapters.sources.supervisor import OpenSource, Supervisor
+    from toolcrib_registry.calls import Calls
     from toolcrib_registry.ports import Clock, CribStore, SourceStates
     from toolcrib_registry.records import SourceRecord
     from toolcrib_registry.search import Search
 
 CONNECTING_AT_ONCE: Final = 8
-"""How many upstreams connect at the same time: enough to be quick, few enough for two cores and cold caches."""
+"""How many upstreams connect at the same time: quick, yet bearable for two cold cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ async def open_crib(
     environment: Mapping[str, str] | None = None,
     wants: Callable[[SourceRecord], bool] = lambda _: True,
 ) -> AsyncIterator[Crib]:
-    """A running crib: sources connecting in the background, index following, all ended when the block ends.
+    """A running crib: sources connecting in the background, all ended when the block ends.
 
     Args:
         settings: where it lives.
@@ -110,10 +111,10 @@ async def open_crib(
         search = await load("search.engine")(settings.home, settings.encoder)
         crib_name = f"{os.getpid()}-{uuid4().hex[:8]}"
         openers = _openers(environment or os.environ, clock)
-        supervisor = Supervisor(openers, store, clock, crib=crib_name, wants=wants)
+        supervisor = load("supervisor")(openers, store, clock, crib=crib_name, wants=wants)
         catalogue = await Catalogue.open(store, (search, supervisor))
         await search.open(catalogue.snapshot)
-        calls = Calls(catalogue, supervisor)
+        calls = load("calls")(catalogue, supervisor)
         async with anyio.create_task_group() as tasks:
             await tasks.start(supervisor.run, catalogue)
             tasks.start_soon(search.run)

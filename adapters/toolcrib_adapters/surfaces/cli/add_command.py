@@ -10,6 +10,7 @@ import typer
 from toolcrib_adapters.main import open_store
 from toolcrib_adapters.surfaces.cli.refreshing import connect_once, print_rows
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
+from toolcrib_adapters.surfaces.cli.targets import python_target
 from toolcrib_protocol.errors import CONFLICT, INVALID_SETTINGS, ToolError
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.changes import PutGroup
@@ -26,22 +27,28 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command("add", context_settings={"allow_interspersed_args": False})(add)
+    app.command("add")(add)
 
 
 def add(
-    name: Annotated[str, typer.Argument(help="A name for the source; also the group of its tools.")],
+    name: Annotated[
+        str, typer.Argument(help="A name for the source; also the group of its tools.")
+    ],
     command: Annotated[
         list[str] | None,
         typer.Argument(help="For a stdio MCP server: -- COMMAND [ARG...].", show_default=False),
     ] = None,
     url: Annotated[str | None, typer.Option(help="An MCP server over HTTP.")] = None,
-    sse: Annotated[bool, typer.Option("--sse", help="The URL speaks the older SSE transport.")] = False,
+    sse: Annotated[
+        bool, typer.Option("--sse", help="The URL speaks the older SSE transport.")
+    ] = False,
     header: Annotated[
-        list[str] | None, typer.Option("--header", help="NAME=VALUE; ${VARIABLE} is expanded at start.")
+        list[str] | None,
+        typer.Option("--header", help="NAME=VALUE; ${VARIABLE} is expanded at start."),
     ] = None,
     env: Annotated[
-        list[str] | None, typer.Option("--env", help="NAME=VALUE for the command; ${VARIABLE} works.")
+        list[str] | None,
+        typer.Option("--env", help="NAME=VALUE for the command; ${VARIABLE} works."),
     ] = None,
     cwd: Annotated[Path | None, typer.Option(help="The command's working folder.")] = None,
     python: Annotated[
@@ -57,12 +64,18 @@ def add(
         typer.Option("--lenient", help="Let unknown argument names through and report them."),
     ] = False,
     connect: Annotated[bool, typer.Option(help="Connect once now.")] = True,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a source of that name.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace a source of that name.")
+    ] = False,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for the source.", min=1)] = 90,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Register one source. Options come before the command: toolcrib add time -- uvx mcp-server-time."""
+    """Register one source: toolcrib add time -- uvx mcp-server-time --local-timezone Asia/Tokyo.
+
+    Everything after -- is the command of an MCP server on standard streams. Or give --url for one
+    over HTTP, --python for your own functions, --snapshot for a list to look at without calling.
+    """
     session = Session.start(home, as_json=as_json)
 
     async def work() -> None:
@@ -90,10 +103,11 @@ async def _register(
     async with open_store(session.settings) as store:
         catalogue = await Catalogue.open(store)
         known = catalogue.snapshot.sources.get(record.name)
-        if known not in {None, record} and not replace:
+        if known is not None and known != record and not replace:
             raise ToolError(
                 CONFLICT,
-                f"a source called {record.name!r} exists with other settings; --replace takes the new ones",
+                f"a source called {record.name!r} exists with other settings; --replace takes the "
+                "new ones",
             )
         await register_source(catalogue, record)
         if lenient:
@@ -117,8 +131,8 @@ def _kind_and_spec(
     if len(given) != 1:
         raise ToolError(
             INVALID_SETTINGS,
-            "say what the source is, once: -- COMMAND [ARG...], --url URL, --python FILE_OR_MODULE or "
-            "--snapshot FILE",
+            "say what the source is, once: -- COMMAND [ARG...], --url URL, --python "
+            "FILE_OR_MODULE or --snapshot FILE",
         )
     if mcp is not None:
         return SourceKind.MCP, mcp
@@ -127,20 +141,6 @@ def _kind_and_spec(
     if snapshot is None or not snapshot.expanduser().is_file():
         raise ToolError(INVALID_SETTINGS, f"there is no file {str(snapshot)!r}")
     return SourceKind.SNAPSHOT, {"path": str(snapshot.expanduser().absolute()), "entries": None}
-
-
-def python_target(text: str) -> str:
-    """An absolute path for a file, a module name as it is.
-
-    Raises:
-        ToolError: `invalid_settings` if it is neither.
-    """
-    path = Path(text).expanduser()
-    if path.is_file():
-        return str(path.absolute())
-    if all(part.isidentifier() for part in text.split(".")):
-        return text
-    raise ToolError(INVALID_SETTINGS, f"{text!r} is neither a Python file nor a module name")
 
 
 def _mcp_spec(
@@ -155,7 +155,11 @@ def _mcp_spec(
     if command and url:
         raise ToolError(INVALID_SETTINGS, "give either a command or --url, not both")
     if url is not None:
-        return {"transport": "sse" if sse else "http", "url": url, "headers": _pairs(header, "--header")}
+        return {
+            "transport": "sse" if sse else "http",
+            "url": url,
+            "headers": _pairs(header, "--header"),
+        }
     if not command:
         return None
     spec: JsonObject = {

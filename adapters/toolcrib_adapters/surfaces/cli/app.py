@@ -1,52 +1,84 @@
-"""The `toolcrib` command: which subcommands there are. Each lives in a file of its own."""
+"""The `toolcrib` command: which subcommands there are. Each lives in a file of its own.
+
+Only the file of the command that was asked for is imported, so that `search` does not wait for what
+`import` needs; `--help` looks at all of them.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from toolcrib_adapters.surfaces.cli import (
-    add_command,
-    call_command,
-    catalogue_commands,
-    demo_command,
-    import_command,
-    publish_command,
-    search_command,
-    serve_command,
-    source_commands,
-)
+from toolcrib_adapters.extras import load
 
-app = typer.Typer(
-    name="toolcrib",
-    help="One MCP endpoint in front of all your tools: a versioned registry with search.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for commands in (
-    import_command,
-    add_command,
-    source_commands,
-    catalogue_commands,
-    search_command,
-    call_command,
-    publish_command,
-    serve_command,
-    demo_command,
-):
-    commands.register(app)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SHOW_TRACEBACKS: Final = "TOOLCRIB_TRACEBACKS"
+FAULT: Final = 70
+"""The exit code of a fault of ours (`EX_SOFTWARE`)."""
+
+_PARTS_OF_COMMANDS: Final = {
+    "import": "cli.import",
+    "add": "cli.add",
+    "remove": "cli.sources",
+    "sources": "cli.sources",
+    "tools": "cli.catalogue",
+    "groups": "cli.catalogue",
+    "show": "cli.catalogue",
+    "search": "cli.search",
+    "call": "cli.call",
+    "publish": "cli.publish",
+    "serve": "cli.serve",
+    "demo": "cli.demo",
+}
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the flag
+def build_app(arguments: Sequence[str]) -> typer.Typer:
+    """The command line, with the commands that `arguments` may mean."""
+    app = typer.Typer(
+        name="toolcrib",
+        help="One MCP endpoint in front of all your tools: a versioned registry with search.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        callback=_options,
+    )
+    asked = _PARTS_OF_COMMANDS.get(arguments[0]) if arguments else None
+    for part in [asked] if asked else dict.fromkeys(_PARTS_OF_COMMANDS.values()):
+        load(part)(app)
+    return app
+
+
+def main() -> None:
+    """Run the command line.
+
+    Raises:
+        SystemExit: always, with the exit code.
+    """
+    try:
+        build_app(sys.argv[1:])()
+    except Exception as error:
+        if os.environ.get(SHOW_TRACEBACKS):
+            raise
+        sys.stderr.write(
+            f"error: a fault inside toolcrib ({type(error).__name__}: {error}); please report it "
+            f"with what {SHOW_TRACEBACKS}=1 in the environment adds to this\n"
+        )
+        raise SystemExit(FAULT) from None
+
+
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"toolcrib {version('toolcrib')}")
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     _version: Annotated[
         bool,
@@ -55,9 +87,9 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Options of the command as a whole."""
+    """One MCP endpoint in front of all your tools.
 
-
-def main() -> None:
-    """Run the command line."""
-    app()
+    Start with `toolcrib import ~/.mcp.json` or `toolcrib add NAME -- COMMAND`, look with `toolcrib
+    search "what you want done"`, and point your MCP client at `toolcrib serve`. `toolcrib demo`
+    shows all of it.
+    """

@@ -57,7 +57,9 @@ async def _called(session: Session, ref: str, arguments: Json, timeout: float | 
     async with open_store(session.settings) as store:
         snapshot = await store.snapshot()
     record = snapshot.resolve(snapshot.identify(ref))
-    async with open_crib(session.settings, wants=lambda source: source.name == record.source) as crib:
+    async with open_crib(
+        session.settings, wants=lambda source: source.name == record.source
+    ) as crib:
         # Connecting is not part of the call's own time limit.
         with anyio.move_on_after(120):
             await crib.supervisor.settled(record.source)

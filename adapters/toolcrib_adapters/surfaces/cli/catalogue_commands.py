@@ -62,15 +62,19 @@ def groups(home: HomeOption = None, as_json: JsonOption = False) -> None:
         snapshot = await read_snapshot(session)
         live = {record.tool for record in snapshot.live_tools()}
         names = sorted({*snapshot.groups, *(tool.group for tool in live)})
-        rows = [(name, len(snapshot.members(name) & live), _about(snapshot, name)) for name in names]
+        rows = [
+            (name, len(snapshot.members(name) & live), _about(snapshot, name)) for name in names
+        ]
         if as_json:
-            found: list[Json] = [{"name": n, "tools": count, "description": d} for n, count, d in rows]
+            found: list[Json] = [
+                {"name": n, "tools": count, "description": d} for n, count, d in rows
+            ]
             session.output.document({"groups": found})
         else:
             session.output.table(
                 ["group", "tools", "description"],
                 [(name, str(count), short(text)) for name, count, text in rows],
-                empty="no groups yet; `toolcrib import PATH` or `toolcrib add NAME ...` brings tools",
+                empty="no groups; `toolcrib import PATH` or `toolcrib add NAME ...` brings tools",
             )
 
     session.run(work)
@@ -124,8 +128,11 @@ def _print_tools(session: Session, records: list[ToolRecord]) -> None:
         return
     session.output.table(
         ["reference", "published name", "description"],
-        [(str(row["reference"]), record.published_name, short(_description(record), 70))
-         for record in records if (row := _row(record))],
+        [
+            (str(row["reference"]), record.published_name, short(_description(record), 70))
+            for record in records
+            if (row := _row(record))
+        ],
         empty="no tools; `toolcrib import PATH` or `toolcrib add NAME ...` brings some",
     )
 
@@ -154,7 +161,9 @@ def _row(record: ToolRecord) -> JsonObject:
 
 
 def _print_quarantined(session: Session, snapshot: Snapshot) -> None:
-    entries = [entry for source in sorted(snapshot.quarantined) for entry in snapshot.quarantined[source]]
+    entries = [
+        entry for source in sorted(snapshot.quarantined) for entry in snapshot.quarantined[source]
+    ]
     if session.output.as_json:
         session.output.document({"quarantined": [_entry(entry) for entry in entries]})
         return
@@ -185,7 +194,11 @@ def _document(tool: ToolRecord, record: VersionRecord) -> JsonObject:
         "fingerprint": record.fingerprint,
         "repairs": list(record.repairs),
         "versions": [
-            {"version": str(v), "status": tool.statuses[v].status, "reason": tool.statuses[v].reason}
+            {
+                "version": str(v),
+                "status": tool.statuses[v].status,
+                "reason": tool.statuses[v].reason,
+            }
             for v in sorted(tool.versions)
         ],
     }
@@ -217,5 +230,7 @@ def _print_document(session: Session, document: JsonObject) -> None:
 def _behaviour(facts: JsonObject) -> str:
     names = ("read_only", "destructive", "idempotent", "open_world")
     told = {True: "yes", False: "no"}
-    return ", ".join(f"{name}: {told.get(facts.get(name) is True, '')}" if name in facts
-                     else f"{name}: unknown" for name in names)
+    return ", ".join(
+        f"{name}: {told.get(facts.get(name) is True, '')}" if name in facts else f"{name}: unknown"
+        for name in names
+    )

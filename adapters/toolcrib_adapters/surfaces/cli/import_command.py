@@ -80,6 +80,8 @@ async def _register(catalogue: Catalogue, found: FoundSource, *, replace: bool) 
     if known == record:
         return "unchanged"
     if known is not None and not replace:
-        return "kept as it is: a source of that name has other settings; --replace takes the new ones"
+        return (
+            "kept as it is: a source of that name has other settings; --replace takes the new ones"
+        )
     await register_source(catalogue, record)
     return "replaced" if known is not None else "added"

@@ -1,7 +1,8 @@
-"""How the command line speaks: tables for people, one JSON document for programs, sentences for errors.
+"""How the command line speaks: tables for people, JSON for programs, sentences for errors.
 
-Standard output carries the answer only; notes and errors go to standard error. Exit codes: 0 done, 1 failed, 2 wrong
-usage, 3 failed but the same command may work later, 4 a person has to act.
+Standard output carries the answer only; notes and errors go to standard error. Exit codes: 0 done,
+1 failed, 2 wrong usage, 3 failed but the same command may work later, 4 a person has to act, 70 a
+fault inside toolcrib, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -28,10 +29,13 @@ EXIT_CODES: Final = {ErrorKind.FATAL: 1, ErrorKind.RETRYABLE: 3, ErrorKind.NEEDS
 class Output:
     """Where a command's answer goes, in the form that was asked for."""
 
+    side: Console
+    """What stands beside the answer: standard error."""
+
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
         self._out = Console(file=sys.stdout, highlight=False, soft_wrap=True)
-        self._err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+        self.side = Console(file=sys.stderr, highlight=False, soft_wrap=True)
 
     def document(self, value: Json) -> None:
         """Print `value` as JSON."""
@@ -43,7 +47,7 @@ class Output:
 
     def note(self, text: str, style: str = "") -> None:
         """Say something beside the answer."""
-        self._err.print(Text(text, style=style))
+        self.side.print(Text(text, style=style))
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
         """Print rows under headings, or the sentence `empty`."""
@@ -60,7 +64,9 @@ class Output:
         if self.as_json:
             self.document({"error": error.as_json()})
         else:
-            self._err.print(Text("error: ", style="bold red").append(error.message, style="default"))
+            self.side.print(
+                Text("error: ", style="bold red").append(error.message, style="default")
+            )
         return EXIT_CODES[error.kind]
 
 

@@ -1,6 +1,7 @@
 """Connects sources once and waits until their lists are in the catalogue and in the index.
 
-What `import` and `add` do after registering, so that `search` finds the tools at once. Ends what it started.
+What `import` and `add` do after registering, so that `search` finds the tools at once. Ends what it
+started.
 """
 
 from __future__ import annotations
@@ -26,13 +27,28 @@ async def connect_once(
 ) -> list[JsonObject]:
     """One row a source: name, status, tools, quarantined, reason."""
     async with open_crib(session.settings, wants=lambda record: record.name in names) as crib:
-        with Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), transient=True,
-            disable=session.output.as_json,
-        ) as progress:
+        with _progress(session) as progress:
             states = await _settle(crib, names, timeout_seconds, progress)
             await _index(crib, progress)
         return [_row(crib, name, states.get(name)) for name in sorted(names)]
+
+
+async def index_all(session: Session, crib: Crib) -> None:
+    """Wait until everything in the catalogue is in the index."""
+    with _progress(session) as progress:
+        await _index(crib, progress)
+
+
+def _progress(session: Session) -> Progress:
+    # Bars belong on a terminal, beside the answer.
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=session.output.side,
+        transient=True,
+        disable=session.output.as_json or not session.output.side.is_terminal,
+    )
 
 
 async def _settle(
@@ -76,6 +92,9 @@ def print_rows(session: Session, rows: list[JsonObject]) -> None:
     """Show what became of each source."""
     session.output.table(
         ["source", "status", "tools", "quarantined", "reason"],
-        [[str(row[key]) for key in ("source", "status", "tools", "quarantined", "reason")] for row in rows],
+        [
+            [str(row[key]) for key in ("source", "status", "tools", "quarantined", "reason")]
+            for row in rows
+        ],
         empty="no sources",
     )

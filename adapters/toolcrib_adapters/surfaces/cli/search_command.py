@@ -6,14 +6,98 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toolcrib_adapters.extras import load
 from toolcrib_adapters.main import open_search
 from toolcrib_adapters.surfaces.cli.output import short
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 
 if TYPE_CHECKING:
-    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.json_value import Json, JsonObject
+    from toolcrib_registry.search import Hit, QueryAnswer, SearchAnswer
+    from toolcrib_registry.snapshot import Snapshot
+
+MOST_HITS = 50
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
     app.command("search")(search)
+
+
+def search(
+    queries: Annotated[
+        list[str],
+        typer.Argument(help="What you want done, in plain words; several queries in quotes."),
+    ],
+    group: Annotated[
+        str | None, typer.Option("--group", "-g", help="Only tools of this group.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", help="Hits a query.", min=1, max=MOST_HITS)
+    ] = 5,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find tools by what they do: toolcrib search "create a branch" "send a message".
+
+    Asks the stored index: no server is started, nothing leaves this machine. `toolcrib show REF`
+    tells all about a hit, `toolcrib call REF JSON` calls it.
+    """
+    session = Session.start(home, as_json=as_json)
+
+    async def work() -> tuple[Snapshot, SearchAnswer]:
+        async with open_search(session.settings) as (catalogue, engine):
+            request = load("search.request")(tuple(queries), group=group, limit=limit)
+            return catalogue.snapshot, await engine.ask(request)
+
+    snapshot, answer = session.run(work)
+    if as_json:
+        session.output.document(_document(snapshot, answer))
+    else:
+        _print(session, snapshot, answer)
+
+
+def _document(snapshot: Snapshot, answer: SearchAnswer) -> JsonObject:
+    results: list[Json] = [
+        {"query": query.query, "hits": [_hit(snapshot, hit) for hit in query.hits]}
+        for query in answer.queries
+    ]
+    return {"results": results, "revision": answer.revision, "degraded": answer.degraded}
+
+
+def _hit(snapshot: Snapshot, hit: Hit) -> JsonObject:
+    tool = snapshot.tools[hit.tool]
+    return {
+        "reference": f"{hit.tool}@{tool.head_version}",
+        "published_name": tool.published_name,
+        "description": _description(snapshot, hit),
+        "score": hit.score,
+        "why": hit.why,
+    }
+
+
+def _description(snapshot: Snapshot, hit: Hit) -> str:
+    head = snapshot.tools[hit.tool].head
+    return head.contract.description if head is not None else ""
+
+
+def _print(session: Session, snapshot: Snapshot, answer: SearchAnswer) -> None:
+    if answer.degraded:
+        session.output.note(f"note: {answer.degraded}")
+    for number, query in enumerate(answer.queries):
+        if number:
+            session.output.line()
+        if len(answer.queries) > 1:
+            session.output.line(query.query, style="bold")
+        _print_query(session, snapshot, query)
+
+
+def _print_query(session: Session, snapshot: Snapshot, query: QueryAnswer) -> None:
+    session.output.table(
+        ["score", "tool", "description"],
+        [
+            (f"{hit.score:.2f}", str(hit.tool), short(_description(snapshot, hit)))
+            for hit in query.hits
+        ],
+        empty=f"nothing fits {query.query!r}; `toolcrib groups` says what there is",
+    )

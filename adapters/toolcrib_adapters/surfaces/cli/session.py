@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import anyio
 import typer
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 T = TypeVar("T")
+
+_STOPPED: Final = 130
+"""The exit code of what Ctrl-C ended, as shells count it."""
 
 HomeOption = Annotated[
     Path | None,
@@ -59,18 +62,19 @@ class Session:
         """
         try:
             return anyio.run(work)
-        except* ToolError as group:
-            code = self.output.failure(_first(group))
-        except* KeyboardInterrupt:
+        except KeyboardInterrupt:
             self.output.note("stopped")
-            code = 130
-        raise typer.Exit(code)
+            raise typer.Exit(_STOPPED) from None
+        except (ToolError, ExceptionGroup) as error:
+            # Task groups wrap what ends them; a person asked for one thing and gets one reason.
+            failure = _first_failure(error)
+            if failure is None:
+                raise
+            raise typer.Exit(self.output.failure(failure)) from None
 
 
-def _first(group: BaseExceptionGroup[ToolError]) -> ToolError:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, ToolError):
-        return error
-    raise error
+def _first_failure(error: Exception) -> ToolError | None:
+    if isinstance(error, ExceptionGroup):
+        inner = map(_first_failure, error.exceptions)
+        return next((failure for failure in inner if failure is not None), None)
+    return error if isinstance(error, ToolError) else None

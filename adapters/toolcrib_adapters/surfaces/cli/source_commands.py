@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.changes import Change
     from toolcrib_registry.ports import SourceState
     from toolcrib_registry.records import SourceRecord
     from toolcrib_registry.snapshot import Snapshot
@@ -62,7 +64,7 @@ def remove(
         async with open_store(session.settings) as store:
             catalogue = await Catalogue.open(store)
             for name in names:
-                await catalogue.change(lambda s, name=name: remove_source(s, name, now))
+                await catalogue.change(partial(_without, name, now))
         if as_json:
             session.output.document({"removed": [*names]})
         else:
@@ -71,9 +73,11 @@ def remove(
     session.run(work)
 
 
-def _row(
-    snapshot: Snapshot, record: SourceRecord, states: Mapping[str, SourceState]
-) -> JsonObject:
+def _without(name: str, now: str, snapshot: Snapshot) -> list[Change]:
+    return remove_source(snapshot, name, now)
+
+
+def _row(snapshot: Snapshot, record: SourceRecord, states: Mapping[str, SourceState]) -> JsonObject:
     state = states.get(record.name)
     return {
         "name": record.name,
