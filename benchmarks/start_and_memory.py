@@ -149,9 +149,7 @@ def start(home: Path) -> Start:
 def report_start(home: Path, runs: int) -> None:
     """Print how long starts take."""
     starts = [start(home) for _ in range(runs)]
-    print(
-        f"\n| start of `toolcrib serve`, {runs} runs | median | least | most |\n|---|---:|---:|---:|"
-    )
+    _headings(f"start of `toolcrib serve`, {runs} runs", "median", "least", "most")
     _row("listening", [s.listening for s in starts], "s")
     _row("`tools/list` and `search_tools` answered", [s.answered for s in starts], "s")
     _row("CPU of the process until then", [s.usage.cpu for s in starts], "s")
@@ -234,9 +232,7 @@ def report_changes(home: Path, runs: int) -> None:
             there.append(_seconds_until(crib, anyio.run(_publish, home), is_there=True))
             gone.append(_seconds_until(crib, anyio.run(_remove, home), is_there=False))
             _claim_gone(crib)
-    print(
-        f"\n| changes in a running crib, {runs} runs | median | least | most |\n|---|---:|---:|---:|"
-    )
+    _headings(f"changes in a running crib, {runs} runs", "median", "least", "most")
     _row("from sending `toolcrib/publish` until a search finds the tool", here, "s")
     _row("from a commit of another process until a search finds the tool", there, "s")
     _row("from a removal by another process until no search finds the tool", gone, "s")

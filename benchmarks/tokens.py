@@ -158,11 +158,10 @@ def _report_first_contact(seen: Seen, counter: Counter, model: int) -> None:
     print(f"| toolcrib: all {len(each)} definitions, for a model | {first:,} |")
     print(f"| toolcrib: the same as `tools/list` sends them | {wire:,} |")
     print(f"| toolcrib: instructions | {instructions:,} |")
-    print(
-        f"| **toolcrib: first contact** (definitions, instructions) | **{first + instructions:,}** |"
-    )
-    print(f"| left of 1,000 | {1_000 - first - instructions:,} |")
-    print(f"| times fewer than all definitions | {model / (first + instructions):,.0f} |")
+    both = first + instructions
+    print(f"| **toolcrib: first contact** (definitions, instructions) | **{both:,}** |")
+    print(f"| left of 1,000 | {1_000 - both:,} |")
+    print(f"| times fewer than all definitions | {model / both:,.0f} |")
 
 
 def _report_answers(seen: Seen, counter: Counter) -> None:
@@ -178,9 +177,8 @@ def _report_answers(seen: Seen, counter: Counter) -> None:
 
 
 def _report_estimate(counter: Counter) -> None:
-    print(
-        "\n| `estimate_tokens` / o200k_base | texts | p5 | median | p95 |\n|---|---:|---:|---:|---:|"
-    )
+    print("\n| `estimate_tokens` / o200k_base | texts | p5 | median | p95 |")
+    print("|---|---:|---:|---:|---:|")
     kinds = dict.fromkeys(counted.kind for counted in counter.counted)
     for kind in kinds:
         ratios = sorted(c.estimate / c.real for c in counter.counted if c.kind == kind and c.real)
