@@ -11,7 +11,7 @@ import pytest
 from tests.registry.cribs import raw_tool
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.sources.supervisor import Supervisor
-from toolcrib_protocol.errors import MISSING_EXTRA, SOURCE_UNAVAILABLE, ToolError
+from toolcrib_protocol.errors import MISSING_EXTRA, SOURCE_UNAVAILABLE, STORE_BUSY, ToolError
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.result import Result
 from toolcrib_registry.catalogue import Catalogue
@@ -23,7 +23,7 @@ from toolcrib_registry.publishing import register
 from toolcrib_registry.records import SourceKind, SourceRecord
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from toolcrib_adapters.sources.source import SourceHost
     from toolcrib_protocol.json_value import JsonObject
@@ -151,3 +151,30 @@ async def test_states_are_pinned_for_other_processes_and_withdrawn_at_the_end() 
             while (await store.reported()).get("a") != READY:
                 await anyio.sleep(0.01)
     assert await store.reported() == {}
+
+
+class LockedBoard(MemoryStore):
+    """A board that nobody can write to."""
+
+    async def report(self, crib: str, states: Mapping[str, SourceState]) -> None:
+        raise ToolError(STORE_BUSY, "another process writes to it")
+
+    async def withdraw(self, crib: str) -> None:
+        raise ToolError(STORE_BUSY, "another process writes to it")
+
+
+async def test_sources_run_on_when_the_board_cannot_be_written(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log: list[str] = []
+    openers = {SourceKind.MCP: lambda source: Desk(source, log)}
+    supervisor = Supervisor(openers, LockedBoard(), SystemClock(), crib="me")
+    catalogue = await Catalogue.open(MemoryStore(), (supervisor,))
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(supervisor.run, catalogue)
+        await ready(catalogue, supervisor, record("a"))
+        assert supervisor.states == {"a": READY}
+        tasks.cancel_scope.cancel()
+
+    assert log == ["a begins", "a ends"]
+    assert "another process writes to it" in caplog.text
