@@ -1,7 +1,7 @@
 """Who may see and call what: the one decision every path asks for.
 
-The local policy allows everything; rules for many callers are another implementation of `Policy`. Nothing else
-in toolcrib compares callers.
+The local policy allows everything; rules for many callers are another implementation of `Policy`.
+Nothing else in toolcrib compares callers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. `id` is the principal that an authentication established, never a name a client claims."""
+    """Who asks.
+
+    `id` is the principal that an authentication established, never a name a client claims.
+    """
 
     id: str
 

@@ -1,7 +1,7 @@
 """What the catalogue keeps: sources, tools with their versions, groups, quarantined entries.
 
-Frozen values. A version record never changes once it is committed; what may change (status, head) stands
-beside it. Nothing here knows how records are stored.
+Frozen values. A version record never changes once it is committed; what may change (status, head)
+stands beside it. Nothing here knows how records are stored.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class SourceRecord:
 class VersionRecord:
     """One immutable version of a tool.
 
-    The contract is kept as text and parsed when somebody needs it: a catalogue of thousands of tools then loads in a tenth of
-    a second, and most tools are never looked at.
+    The contract is kept as text and parsed when somebody needs it: a catalogue of thousands of
+    tools then loads in a tenth of a second, and most tools are never looked at.
 
     Attributes:
         tool: the identity.
@@ -65,7 +65,7 @@ class VersionRecord:
         fingerprint: `contract.fingerprint()`.
         source: the name of the source that provides this version.
         upstream_name: the tool's exact name at its source.
-        raw: the entry as the source sent it, as JSON text in ASCII (empty for our own contract forms).
+        raw: the entry as the source sent it, as JSON text in ASCII (empty for our own forms).
         repairs: what was mended so that the entry could be accepted, in sentences.
         created_at: UTC, ISO 8601.
     """
@@ -91,7 +91,9 @@ class VersionRecord:
         return contract.model_copy(update={"version": self.version})
 
     @classmethod
-    def of(cls, contract: Contract, source: str, upstream_name: str, raw: Json = None) -> VersionRecord:
+    def of(
+        cls, contract: Contract, source: str, upstream_name: str, raw: Json = None
+    ) -> VersionRecord:
         """The record of a contract that `source` offers; `raw` is the entry it came from."""
         return cls(
             contract.id,
@@ -126,7 +128,8 @@ class StatusRecord:
 class ToolRecord:
     """A tool: its names, its versions with their status, and which version is the head.
 
-    A tool record is never deleted: its published name stays allocated when all its versions are retired.
+    A tool record is never deleted: its published name stays allocated when all its versions are
+    retired.
     """
 
     id: ToolId
@@ -150,15 +153,15 @@ class ToolRecord:
 
 @dataclass(frozen=True, slots=True)
 class GroupRecord:
-    """A named set of tools. Home groups hold their source's tools without listing them in `members`.
+    """A named set of tools; a home group holds its source's tools without listing them.
 
     Attributes:
         name: unique; a group name.
         title: for people.
         description: what the tools are for; shown to models.
         members: tools of other home groups that also belong here.
-        refuses_unknown_arguments: whether a call with an argument name that the schema does not know is refused
-            (True), or let through and reported in the result's `_meta` (False).
+        refuses_unknown_arguments: whether a call with an argument name that the schema does not
+            know is refused (True), or let through and reported in the result's `_meta` (False).
     """
 
     name: str
