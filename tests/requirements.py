@@ -116,7 +116,34 @@ CONTRACT: Final = (
     ),
 )
 
-SCHEMA: Final[tuple[Promise, ...]] = ()
+SCHEMA: Final = (
+    Promise(
+        "schema-canonical",
+        "Equal JSON values have one canonical text and one fingerprint, whatever the order of keys.",
+        "issue 2, section 2",
+    ),
+    Promise(
+        "schema-faults-teach",
+        "A value that does not fit is told with place, what was expected and what came.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "schema-signature",
+        "Every schema has a signature of bounded length that reads like a function's.",
+        "issue 2, section 5",
+    ),
+    Promise(
+        "schema-valid-example",
+        "An example is shown only if the exact schema admits it.",
+        "issue 2, section 6",
+    ),
+    Promise(
+        "schema-wire-valid",
+        "Every tool that is not quarantined is valid on the wire at 2025-06-18, 2025-11-25 and "
+        "2026-07-28.",
+        "issue 2, section 9",
+    ),
+)
 
 CATALOGUE: Final = (
     Promise(
@@ -223,6 +250,54 @@ CATALOGUE: Final = (
 )
 
 SOURCES: Final = (
+    Promise(
+        "mcp-both-generations",
+        "MCP servers of both generations are listed and called over stdio, streamable HTTP and SSE.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "mcp-raw-lists",
+        "Every entry of every page of a server's list is read as it is; a list that fails leaves the "
+        "catalogue alone.",
+        "issue 2, section 4; field cases O-04, O-16",
+    ),
+    Promise(
+        "mcp-list-changes",
+        "A server's list is read again when it says so, when a tool turns out to be unknown, and from "
+        "time to time.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "mcp-digits",
+        "Arguments and results pass to and from a server digit for digit, unchecked.",
+        "issue 2, section 4; field case O-10",
+    ),
+    Promise(
+        "mcp-minimal-environment",
+        "A server's process gets a minimal environment, what is named for it, and its arguments unsplit.",
+        "issue 2, section 4; field case O-29",
+    ),
+    Promise(
+        "mcp-states",
+        "A source says whether it is connecting, ready, needs a sign-in or has failed, why, and when it "
+        "is tried again.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "mcp-death-noticed",
+        "A server that dies fails the calls that run at once, and is connected again.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "mcp-calls-independent",
+        "Calls share one connection; the failure, time limit or cancellation of one touches no other.",
+        "ARCHITECTURE, rule 2",
+    ),
+    Promise(
+        "mcp-cancel-and-progress",
+        "Cancelling a call cancels it at the server, and a server's progress reaches who asked for it.",
+        "ARCHITECTURE, rule 2; field case O-22",
+    ),
     Promise(
         "python-function-contract",
         "A decorated function, sync or async, becomes a contract: schemas from hints, texts "
@@ -488,6 +563,67 @@ CLIENT: Final = (
 )
 
 FIELD: Final = (
+    Promise(
+        "field-o04-judged-alone",
+        "One malformed tool is quarantined with the place and the reason; its siblings live.",
+        "field case O-04",
+    ),
+    Promise(
+        "field-o05-published-root",
+        "Combinators at the root are published as one list of properties, with the rule retold.",
+        "field case O-05",
+    ),
+    Promise(
+        "field-o05-exact-check",
+        "What is published never weakens the check: the exact schema checks.",
+        "field case O-05",
+    ),
+    Promise(
+        "field-o06-references",
+        "References are written out within bounds; a cycle keeps its references and definitions.",
+        "field case O-06",
+    ),
+    Promise(
+        "field-o07-no-properties",
+        "A schema without properties is published with none and takes any arguments.",
+        "field case O-07",
+    ),
+    Promise(
+        "field-o08-old-dialects",
+        "Schemas of draft-04 to 2020-12 check as they are written and are published as 2020-12.",
+        "field case O-08",
+    ),
+    Promise(
+        "field-o10-digits",
+        "Integers are read, written, compared and fingerprinted digit for digit.",
+        "field case O-10",
+    ),
+    Promise(
+        "field-o11-hostile-schemas",
+        "No schema or value makes a check fetch, hang or crash; what was not checked is said.",
+        "field case O-11",
+    ),
+    Promise(
+        "field-o12-unknown-names",
+        "Unknown argument names are reported with the nearest known name, unless the schema is open.",
+        "field case O-12",
+    ),
+    Promise(
+        "field-secrets-by-reference",
+        "Secrets come into settings by reference; a variable that is not set stops its source only, and "
+        "no value reaches a state, an error or a log.",
+        "field case O-29",
+    ),
+    Promise(
+        "field-noise-on-stdio",
+        "Banners, bad bytes, long lines and floods on a server's pipes cost at most their own call.",
+        "field case O-21",
+    ),
+    Promise(
+        "field-no-left-over-processes",
+        "Nothing that a server started outlives its connection.",
+        "field case O-20",
+    ),
     Promise(
         "field-o01-same-name",
         "Two sources may offer the same tool name; both stay callable under names that do not depend on who came first.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 _names = st.sampled_from(["a", "b", "name", "items", "$ref", "type", "x/y", "~", ""]) | st.text(
@@ -35,13 +37,13 @@ _references = st.sampled_from(
 _required = st.lists(st.sampled_from(["a", "b", "c"]), max_size=2, unique=True)
 
 
-def _some(keywords: dict[str, st.SearchStrategy[object]]) -> st.SearchStrategy[dict[str, object]]:
+def _some(keywords: dict[str, st.SearchStrategy[object]]) -> st.SearchStrategy[dict[str, Any]]:
     """A few of the keywords: schemas with all of them are slow to make and all alike."""
     pairs = [st.tuples(st.just(name), values) for name, values in keywords.items()]
     return st.lists(st.one_of(pairs), max_size=4).map(dict)
 
 
-def _schema(inner: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
+def _schema(inner: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, Any]]:
     listed = st.lists(inner, min_size=1, max_size=3)
     named = st.dictionaries(st.sampled_from(["a", "b", "c"]), inner, max_size=3)
     return _some(
@@ -86,7 +88,9 @@ def _schema(inner: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, obj
     )
 
 
-schema_like = st.recursive(st.booleans() | st.just({}), _schema, max_leaves=6)
+schema_like: st.SearchStrategy[Any] = st.recursive(
+    st.booleans() | st.just({}), _schema, max_leaves=6
+)
 """Anything from sound to odd; the root may be a boolean."""
 object_schemas = _schema(schema_like).map(lambda schema: {**schema, "type": "object"})
 """The same with an object at the root."""

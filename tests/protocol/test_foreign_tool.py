@@ -1,9 +1,10 @@
-"""Each entry of a foreign list is judged alone: used, mended and marked, or refused with a reason."""
+"""Each entry of a foreign list is judged alone: used, mended and marked, or refused."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,11 +20,11 @@ USABLE = [case for case in ODD if case["verdict"] != "quarantined"]
 MODERN = "2026-07-28"
 
 
-def by_name(case: dict[str, object]) -> str:
+def by_name(case: dict[str, Any]) -> str:
     return str(case["case"])
 
 
-def adopted(entry: object) -> Adopted:
+def adopted(entry: Any) -> Any:
     verdict = judge(entry)
     assert isinstance(verdict, Adopted), verdict
     return verdict
@@ -31,7 +32,7 @@ def adopted(entry: object) -> Adopted:
 
 @pytest.mark.promise("field-o04-judged-alone")
 @pytest.mark.parametrize("case", ODD, ids=by_name)
-def test_every_odd_entry_gets_its_verdict_with_place_and_reason(case) -> None:
+def test_every_odd_entry_gets_its_verdict_with_place_and_reason(case: Any) -> None:
     verdict = judge(case["entry"])
     if isinstance(verdict, Quarantined):
         found = ("quarantined", verdict.pointer, verdict.reason)
@@ -48,14 +49,16 @@ def test_every_odd_entry_gets_its_verdict_with_place_and_reason(case) -> None:
 @pytest.mark.promise("schema-wire-valid")
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25", MODERN])
 @pytest.mark.parametrize("case", USABLE, ids=by_name)
-def test_every_usable_entry_is_published_in_a_form_that_is_valid_on_the_wire(case, version) -> None:
+def test_every_usable_entry_is_published_in_a_form_that_is_valid_on_the_wire(
+    case: Any, version: Any
+) -> None:
     tool = adopted(case["entry"])
     form = publish(tool.input_schema)
     shown = {"name": "t", "description": tool.description, "inputSchema": form.schema}
     output = tool.output_schema
     if output is not None and (version == MODERN or output.get("type") == "object"):
         shown["outputSchema"] = output
-    result: dict[str, object] = {"tools": [shown]}
+    result: dict[str, Any] = {"tools": [shown]}
     if version == MODERN:
         result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
     sent = serialize_server_result("tools/list", version, result)
@@ -63,9 +66,9 @@ def test_every_usable_entry_is_published_in_a_form_that_is_valid_on_the_wire(cas
 
 
 @pytest.mark.parametrize("case", USABLE, ids=by_name)
-def test_every_usable_entry_has_a_stable_published_form_in_the_newest_dialect(case) -> None:
-    form = publish(adopted(case["entry"]).input_schema)
-    again = publish(form.schema)
+def test_every_usable_entry_has_a_stable_published_form_in_the_newest_dialect(case: Any) -> None:
+    form: Any = publish(adopted(case["entry"]).input_schema)
+    again: Any = publish(form.schema)
     assert Checker.compile(form.schema).dialect is Dialect.D2020_12
     assert (again.schema, again.notes, again.is_rewritten) == (form.schema, (), False)
     assert form.schema["type"] == "object"
@@ -75,7 +78,7 @@ def test_every_usable_entry_has_a_stable_published_form_in_the_newest_dialect(ca
 
 
 @pytest.mark.parametrize("case", USABLE, ids=by_name)
-def test_every_usable_entry_has_a_valid_example(case) -> None:
+def test_every_usable_entry_has_a_valid_example(case: Any) -> None:
     tool = adopted(case["entry"])
     example = sample(tool.input_schema)
     assert example is not None
@@ -83,14 +86,14 @@ def test_every_usable_entry_has_a_valid_example(case) -> None:
 
 
 @pytest.mark.parametrize("case", USABLE, ids=by_name)
-def test_every_usable_entry_has_a_signature_of_bounded_length(case) -> None:
+def test_every_usable_entry_has_a_signature_of_bounded_length(case: Any) -> None:
     tool = adopted(case["entry"])
     assert len(signature("t", publish(tool.input_schema).schema, tool.output_schema)) < 600
 
 
 @pytest.mark.promise("field-o04-judged-alone")
 def test_bad_entries_leave_their_siblings_alone() -> None:
-    entries = [
+    entries: list[Any] = [
         {"name": "good", "inputSchema": {"type": "object"}},
         {"name": "a", "inputSchema": {}},
         {"name": "b", "inputSchema": None},
@@ -151,7 +154,7 @@ def test_required_marks_of_draft_3_become_lists_at_their_objects() -> None:
 
 
 def test_an_entry_nested_without_an_end_is_refused() -> None:
-    deep: object = {}
+    deep: Any = {}
     for _ in range(100_000):
         deep = {"properties": {"a": deep}}
     verdict = judge({"name": "t", "inputSchema": {"type": "object"} | deep})
@@ -170,11 +173,11 @@ def test_a_repair_reads_as_place_and_deed() -> None:
 
 
 @given(json_values)
-def test_no_json_value_makes_the_judge_raise(value) -> None:
+def test_no_json_value_makes_the_judge_raise(value: Any) -> None:
     assert isinstance(judge(value), Adopted | Quarantined)
 
 
 @given(schema_like, schema_like)
-def test_no_schema_makes_the_judge_raise(inputs, outputs) -> None:
+def test_no_schema_makes_the_judge_raise(inputs: Any, outputs: Any) -> None:
     entry = {"name": "t", "inputSchema": inputs, "outputSchema": outputs}
     assert isinstance(judge(entry), Adopted | Quarantined)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 
@@ -13,7 +15,7 @@ from toolcrib_protocol.json_value import dump_json, parse_json
 @pytest.mark.promise("field-o10-digits")
 def test_integers_pass_both_ways_digit_for_digit() -> None:
     text = '{"id":9007199254740993,"neg":-9223372036854775808,"big":' + "7" * 4_000 + ',"f":1.0}'
-    value = parse_json(text)
+    value: Any = parse_json(text)
     assert value["id"] == 9007199254740993
     assert isinstance(value["f"], float)
     assert dump_json(value) == text
@@ -40,7 +42,7 @@ def test_an_integer_of_too_many_digits_is_refused_cleanly() -> None:
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_is_not_json_is_refused_with_its_place(text, says) -> None:
+def test_what_is_not_json_is_refused_with_its_place(text: Any, says: Any) -> None:
     with pytest.raises(ToolError, match=says) as refusal:
         parse_json(text)
     assert refusal.value.code == INVALID_JSON
@@ -66,12 +68,12 @@ def test_half_an_emoji_stays_escaped() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), [object()], pytest.param(10**5000, id="digits")])
-def test_what_cannot_be_written_is_refused_cleanly(value) -> None:
+def test_what_cannot_be_written_is_refused_cleanly(value: Any) -> None:
     with pytest.raises(ToolError, match="cannot be written as JSON") as refusal:
         dump_json(value)
     assert refusal.value.code == INVALID_JSON
 
 
 @given(json_values)
-def test_what_was_written_is_read_back_the_same(value) -> None:
+def test_what_was_written_is_read_back_the_same(value: Any) -> None:
     assert parse_json(dump_json(value)) == value

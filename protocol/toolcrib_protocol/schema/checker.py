@@ -86,9 +86,10 @@ class Checker:
                 validator = _VALIDATORS[dialect](
                     plain, pattern_options=_PATTERNS, offline=True, mask=_MASK
                 )
-            except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
-                reason = reason or _compile_problem(error)
-            except ValueError as error:
+            except jsonschema_rs.ValidationError as error:
+                where = pointer(error.instance_path)
+                reason = reason or f"{error.message[:_MOST_TEXT]} (at {where})"
+            except (jsonschema_rs.ReferencingError, ValueError) as error:
                 reason = reason or str(error)[:_MOST_TEXT]
             else:
                 return cls(schema, validator, dialect, most_work)
@@ -129,13 +130,6 @@ class Checker:
     def unknown_arguments(self, arguments: JsonObject) -> tuple[UnknownArgument, ...]:
         """Names in `arguments` that the schema neither describes nor opens itself for."""
         return tuple(islice(self._names.unknown_in(arguments), _MOST_VIOLATIONS))
-
-
-def _compile_problem(error: jsonschema_rs.ValidationError | jsonschema_rs.ReferencingError) -> str:
-    text = error.message[:_MOST_TEXT]
-    if isinstance(error, jsonschema_rs.ValidationError):
-        return f"{text} (at {pointer(error.instance_path)})"
-    return text
 
 
 def _violation(error: jsonschema_rs.ValidationError) -> Violation:

@@ -9,6 +9,7 @@ cycle; older dialects are told in the words of 2020-12. Publishing a published f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.schema.checker import Checker
@@ -175,8 +176,4 @@ def _publishable(node: JsonObject) -> JsonObject:
 
 
 def _numbered(name: str) -> Iterator[str]:
-    yield name
-    number = 2
-    while True:
-        yield f"{name}_{number}"
-        number += 1
+    return chain([name], (f"{name}_{number}" for number in count(2)))

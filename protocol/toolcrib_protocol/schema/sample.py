@@ -75,10 +75,10 @@ class _Sampling:
         for keyword in ("anyOf", "oneOf"):
             branches = self._root.get(keyword)
             for branch in branches if isinstance(branches, list) else ():
-                yield _joined(plain, self._value(branch, 1))
+                yield _joined(plain, self._value(branch, 0))
         for keyword in ("then", "else"):
             if keyword in self._root:
-                yield _joined(plain, self._value(self._root[keyword], 1))
+                yield _joined(plain, self._value(self._root[keyword], 0))
         properties = self._root.get("properties")
         if isinstance(properties, dict):
             for name, part in properties.items():

@@ -21,7 +21,7 @@ MOST_WORK: Final = 200_000
 _HIGHEST: Final = 100
 """How many schema nodes may be nested at one place of a value. The checking library recurses: some
 40,000 nested nodes overflow a thread's stack and end the process, and a value may be 128 deep."""
-_MOST_STEPS: Final = 200_000
+_MOST_STEPS: Final = 20_000
 """How many steps the estimate for a recursive schema may take itself."""
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from toolcrib_protocol.errors import INVALID_CONTRACT, ToolError
 from toolcrib_protocol.schema import Checker, SchemaBounds, bounds_problem
 
 
-def nested(levels: int) -> dict[str, object]:
-    schema: dict[str, object] = {}
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
     for _ in range(levels):
         schema = {"items": schema}
     return schema
@@ -28,7 +30,7 @@ def nested(levels: int) -> dict[str, object]:
     ],
     ids=["deep", "wide", "long", "long name", "patterns", "infinite"],
 )
-def test_a_schema_over_a_bound_is_refused_in_a_sentence(schema, says) -> None:
+def test_a_schema_over_a_bound_is_refused_in_a_sentence(schema: Any, says: Any) -> None:
     assert says in str(bounds_problem(schema))
     with pytest.raises(ToolError, match=says) as refusal:
         Checker.compile({"type": "object", **schema})
