@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -41,6 +42,8 @@ _log = logging.getLogger(__name__)
 _BOARD_SECONDS: Final = 0.5
 HEARTBEAT_SECONDS: Final = 10.0
 _LONGEST_STOP_SECONDS: Final = 15.0
+AGAIN_SECONDS: Final = 10.0
+"""The pause before a source that ended with an error is opened anew."""
 
 
 @dataclass(slots=True, eq=False)
@@ -174,12 +177,23 @@ class Supervisor:
             running.ended.set()
 
     async def _run_source(self, running: _Running, host: _Host) -> None:
-        try:
-            await running.source.run(host)
-        except Exception as error:  # noqa: BLE001 - the owner task of a source: its faults end here
-            _log.exception("the source %r ended with a fault of toolcrib", running.record.name)
-            reason = f"a fault of toolcrib: {type(error).__name__}: {error}"
-            await host.report(SourceState(SourceStatus.FAILED, self._clock.now().isoformat(), reason))
+        """Run a source until cancelled; one that ends with an error (a busy database, a fault of ours) is opened anew."""
+        while True:
+            try:
+                await running.source.run(host)
+            except ToolError as error:
+                reason = error.message
+            except Exception as error:  # noqa: BLE001 - the owner task of a source: its faults end here
+                _log.exception("the source %r ended with a fault of toolcrib", running.record.name)
+                reason = f"a fault of toolcrib: {type(error).__name__}: {error}"
+            else:
+                reason = "it ended by itself"
+            now = self._clock.now()
+            again = now + timedelta(seconds=AGAIN_SECONDS)
+            state = SourceState(SourceStatus.FAILED, now.isoformat(), reason, again.isoformat())
+            await host.report(state)
+            await self._clock.sleep(AGAIN_SECONDS)
+            running.source = self._opened(running.record)
 
     def note(self, running: _Running, state: SourceState) -> None:
         """A source is in this state now; what a replaced source still says is not heard."""

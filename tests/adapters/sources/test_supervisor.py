@@ -10,11 +10,12 @@ import pytest
 
 from tests.registry.cribs import raw_tool
 from toolcrib_adapters.clock import SystemClock
-from toolcrib_adapters.sources.supervisor import Supervisor
+from toolcrib_adapters.sources.supervisor import AGAIN_SECONDS, Supervisor
 from toolcrib_protocol.errors import MISSING_EXTRA, SOURCE_UNAVAILABLE, STORE_BUSY, ToolError
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.result import Result
 from toolcrib_registry.catalogue import Catalogue
+from toolcrib_registry.hand_clock import HandClock
 from toolcrib_registry.listing import Listing, remove_source
 from toolcrib_registry.memory_store import MemoryStore
 from toolcrib_registry.permissions import LOCAL_CALLER
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.sources.source import SourceHost
     from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.ports import Clock
 
 READY = SourceState(SourceStatus.READY, "2026-01-01T00:00:00+00:00")
 
@@ -41,6 +43,12 @@ class Desk:
     async def run(self, host: SourceHost) -> None:
         if self._record.spec.get("faulty"):
             raise ZeroDivisionError("a fault")
+        if self._record.spec.get("ends") and not self._log:
+            self._log.append("ended")
+            return
+        if self._record.spec.get("busy") and not self._log:
+            self._log.append("busy")
+            raise ToolError(STORE_BUSY, "the database is busy", ErrorKind.RETRYABLE)
         self._log.append(f"{self._record.name} begins")
         await host.listed(Listing("another name", (raw_tool("one"),)))
         await host.report(READY)
@@ -61,7 +69,9 @@ def record(name: str, **spec: str) -> SourceRecord:
 
 
 @asynccontextmanager
-async def running(log: list[str]) -> AsyncIterator[tuple[Catalogue, Supervisor, MemoryStore]]:
+async def running(
+    log: list[str], clock: Clock | None = None
+) -> AsyncIterator[tuple[Catalogue, Supervisor, MemoryStore]]:
     store = MemoryStore()
 
     def opened(source: SourceRecord) -> Desk:
@@ -71,7 +81,7 @@ async def running(log: list[str]) -> AsyncIterator[tuple[Catalogue, Supervisor, 
 
     openers = {SourceKind.MCP: opened}
     supervisor = Supervisor(
-        openers, store, SystemClock(), crib="me", wants=lambda source: source.name != "unwanted"
+        openers, store, clock or SystemClock(), crib="me", wants=lambda source: source.name != "unwanted"
     )
     catalogue = await Catalogue.open(store, (supervisor,))
     async with anyio.create_task_group() as tasks:
@@ -125,6 +135,23 @@ async def test_a_source_with_a_fault_of_ours_is_told_as_failed_and_the_others_ru
         assert supervisor.states["bad"].status is SourceStatus.FAILED
         assert "ZeroDivisionError" in supervisor.states["bad"].reason
         assert supervisor.states["good"] == READY
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"), [({"busy": "yes"}, "the database is busy"), ({"ends": "yes"}, "it ended by itself")]
+)
+async def test_a_source_that_ended_is_opened_anew_after_a_pause(spec: dict[str, str], reason: str) -> None:
+    clock = HandClock()
+    async with running([], clock) as (catalogue, supervisor, _):
+        await ready(catalogue, supervisor, record("a", **spec))
+        assert (supervisor.states["a"].status, supervisor.states["a"].reason) == (
+            SourceStatus.FAILED, reason,
+        )  # fmt: skip
+        assert supervisor.states["a"].retry_at is not None
+        clock.advance(AGAIN_SECONDS)
+        with anyio.fail_after(10):
+            while supervisor.states["a"] != READY:
+                await anyio.wait_all_tasks_blocked()
 
 
 async def test_a_source_that_cannot_be_opened_here_says_why_and_the_others_run() -> None:
