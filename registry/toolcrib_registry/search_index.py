@@ -1,15 +1,14 @@
-"""The index of one catalogue in memory: which row is which tool, the two legs, and the vectors still to be made.
+"""The index of one catalogue in memory: which row is which tool, the two legs, and vectors to come.
 
-Words follow the catalogue at once; vectors are made in the background, in batches, from a cache where they were made before, so
-that an interrupted build goes on where it was. A changed contract gets a new row: a row never changes its meaning. Ranking is in
-`ranking.py`; this knows rows only.
+Words follow the catalogue at once; vectors are made in the background, in batches, and answers say
+so until they are there. A changed contract gets a new row: a row never changes its meaning. Ranking
+is in `ranking`; this knows rows only. Used by `search`.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
 from contextlib import contextmanager
+from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -17,15 +16,11 @@ import anyio
 import numpy as np
 from anyio import CapacityLimiter, to_thread
 
+from toolcrib_registry.named_tools import Spellings
 from toolcrib_registry.ports import StoredIndex
-from toolcrib_registry.search_text import (
-    TEMPLATE_VERSION,
-    contract_words,
-    example_texts,
-    spelling,
-    vector_texts,
-)
+from toolcrib_registry.search_text import contract_words
 from toolcrib_registry.snapshot import Snapshot
+from toolcrib_registry.tool_vectors import ToolVectors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -33,41 +28,48 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from toolcrib_protocol.names import ToolId
-
     from toolcrib_registry.ports import Encoder, IndexStore, VectorCache
-    from toolcrib_registry.records import VersionRecord
+    from toolcrib_registry.records import ToolRecord, VersionRecord
 
 _BATCH: Final = 32
 """Tools a batch: about 0.3 s of work, so that a change of the catalogue is not kept waiting."""
 _CHUNK: Final = 200
 """Tools whose words are indexed before waiting questions get their turn."""
-_EXAMPLE_HALF: Final = 5
-"""n examples weigh n/(n+5): three a tool lifted R@1 from 46 to 55 in our measurements, ten to 60."""
 _SAVE_EVERY: Final = 50
 """Batches between saves while a large catalogue is built."""
 _IDLE_SECONDS: Final = 1.0
+_PROGRESS_SECONDS: Final = 0.1
 _MOST_WASTE: Final = 4
 """An index whose rows are mostly dead is made anew when it is opened."""
+_EXACT_LOWEST: Final = 10_000
+_SAMPLE: Final = 1_000
 
 
 class SearchIndex:
     """Rows, legs and pending vectors; its methods may be called from any thread."""
 
     def __init__(self, encoder: Encoder | None, store: IndexStore, cache: VectorCache) -> None:
+        """An empty index over an empty catalogue."""
         self.snapshot = Snapshot()
-        self.spellings: Mapping[str, Sequence[int]] = {}
-        self._encoder = encoder
+        self.generation = 0
+        """Grows with every change of what may be answered."""
+        self.spellings = Spellings()
+        self._maker = None if encoder is None else ToolVectors(encoder, cache)
         self._store = store
-        self._cache = cache
         self._lock = Lock()
         self._thread = CapacityLimiter(1)
-        self._stored = store.empty()
-        self._rows: dict[ToolId, tuple[int, str]] = {}
-        self._tools: dict[int, ToolId] = {}
-        self._encoded: set[int] = set()
-        self._all = np.zeros(0, np.int64)
+        self._take_over(store.empty())
         self._is_saved = True
-        self.generation = 0
+        self._has_work = anyio.Event()
+
+    def _take_over(self, stored: StoredIndex) -> None:
+        self._keywords, self._vectors = stored.keywords, stored.vectors
+        self._next_row = stored.next_row
+        self._rows: dict[ToolId, tuple[int, str]] = dict(stored.rows)
+        self._tools: dict[int, ToolId] = {row: tool for tool, (row, _) in stored.rows.items()}
+        self._encoded = set(stored.encoded)
+        self._pending: dict[int, VersionRecord] = {}
+        self._all = np.array(sorted(self._tools), np.int64)
 
     # What questions read, all inside `reading`.
 
@@ -90,16 +92,15 @@ class SearchIndex:
     @property
     def degraded(self) -> str | None:
         """Why answers may be less than usual, or None."""
-        if self._encoder is None or len(self._encoded) >= len(self._tools):
+        if not self._pending:
             return None
-        return (
-            f"vectors are still being made ({len(self._encoded)} of {len(self._tools)}); the others are found by "
-            "their words only"
-        )
+        there, total = len(self._encoded), len(self._tools)
+        return f"vectors building {there}/{total}; until then the others are found by words only"
 
     def rows_of(self, tools: Iterable[ToolId]) -> NDArray[np.int64]:
         """The rows of those tools that may be found, ascending."""
-        return np.array(sorted(self._rows[tool][0] for tool in tools if tool in self._rows), np.int64)
+        rows = sorted(self._rows[tool][0] for tool in tools if tool in self._rows)
+        return np.array(rows, np.int64)
 
     def tool_of(self, row: int) -> ToolId:
         """The tool of a row."""
@@ -107,20 +108,35 @@ class SearchIndex:
 
     def keyword_scores(self, words: Sequence[str]) -> NDArray[np.float32]:
         """The keyword score of every row."""
-        return self._stored.keywords.scores(words, self._stored.next_row)
+        return self._keywords.scores(words, self._next_row)
+
+    def coverage(self, words: Sequence[str], allowed: NDArray[np.int64]) -> float:
+        """The largest share of the words, by weight, that one of the allowed rows has; 0..1."""
+        shares = self._keywords.coverage(words, self._next_row)
+        return float(shares[allowed].max(initial=0.0))
 
     def nearest(
         self, vector: NDArray[np.float32], most: int, allowed: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The nearest of the allowed rows."""
+        """The nearest of the allowed rows and their similarities, best first."""
         everything = len(allowed) == len(self._all)
-        return self._stored.vectors.nearest(vector, most, None if everything else allowed)
+        return self._vectors.nearest(vector, most, None if everything else allowed)
 
-    def similarities(
-        self, vector: NDArray[np.float32], rows: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
-        """The similarity of each row."""
-        return self._stored.vectors.similarities(vector, rows)
+    def lowest(self, vector: NDArray[np.float32], allowed: NDArray[np.int64]) -> float:
+        """The least similarity of the allowed rows; of an even sample of them where they are many.
+
+        It only sets the scale of min-max, and a second pass over 100,000 vectors would double the
+        time of a question.
+        """
+        if len(allowed) > _EXACT_LOWEST:
+            sample = allowed[:: len(allowed) // _SAMPLE]
+            return float((self.vectors(sample) @ vector).min(initial=0.0))
+        _, farthest = self.nearest(-vector, 1, allowed)
+        return -float(farthest[0]) if len(farthest) else 0.0
+
+    def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The vector of each row; null vectors for those that have none yet."""
+        return self._vectors.vectors(rows)
 
     # Following the catalogue.
 
@@ -129,146 +145,145 @@ class SearchIndex:
         stored = self._store.load()
         if stored is not None and stored.next_row <= _MOST_WASTE * max(len(stored.rows), _CHUNK):
             with self._lock:
-                self._stored = stored
-                self._rows = dict(stored.rows)
-                self._tools = {row: tool for tool, (row, _) in stored.rows.items()}
-                self._encoded = set(stored.encoded)
+                self._take_over(stored)
+                for row, tool in self._tools.items():
+                    self.spellings.put(row, _names(tool, snapshot.tools.get(tool)))
         self.follow(snapshot)
 
     def follow(self, snapshot: Snapshot) -> None:
-        """Make rows, words and spellings agree with the catalogue; vectors of dropped rows go as well."""
-        live = {record.tool: record for record in snapshot.live_tools()}
-        gone = [tool for tool, (_, made_of) in self._rows.items()
-                if tool not in live or live[tool].fingerprint != made_of]
+        """Make rows, words and names agree with the catalogue; dropped rows lose their vectors."""
+        before = self.snapshot.tools
+        gone = [tool for tool in self._rows if tool not in snapshot.tools]
+        fresh: list[VersionRecord] = []
+        unfinished: dict[int, VersionRecord] = {}
+        for tool, record in snapshot.tools.items():
+            # A record is a value: what was not touched is the same object.
+            if before.get(tool) is record:
+                continue
+            head, known = record.head, self._rows.get(tool)
+            if known is not None and (head is None or head.fingerprint != known[1]):
+                gone.append(tool)
+                known = None
+            if head is None:
+                continue
+            if known is None:
+                fresh.append(head)
+            elif known[0] not in self._encoded:
+                unfinished[known[0]] = head
+        self._apply(gone, fresh, snapshot)
+        self._await_vectors(unfinished)
+
+    def _apply(
+        self, gone: Sequence[ToolId], fresh: Sequence[VersionRecord], snapshot: Snapshot
+    ) -> None:
+        """What is gone goes at once; what is new comes in chunks, and counts when all is there."""
         with self._lock:
             self._drop(gone)
             self.snapshot = snapshot
-            self.generation += bool(gone)
-        fresh = [record for tool, record in live.items() if tool not in self._rows]
+            self.generation += 1
         for start in range(0, len(fresh), _CHUNK):
             with self._lock:
                 for record in fresh[start : start + _CHUNK]:
                     self._add(record)
-        if gone or fresh or len(self._all) != len(self._tools):
-            self._refresh_views()
-            self._is_saved = False
+        if gone or fresh:
+            with self._lock:
+                self._all = np.array(sorted(self._tools), np.int64)
+                self.generation += 1
+                self._is_saved = False
 
     def _drop(self, tools: Sequence[ToolId]) -> None:
-        rows = []
-        for tool in tools:
-            row, _ = self._rows.pop(tool)
+        rows = [self._rows.pop(tool)[0] for tool in tools]
+        for row in rows:
             del self._tools[row]
-            self._stored.keywords.remove(row)
-            rows.append(row)
-        self._encoded.difference_update(rows)
+            self._keywords.remove(row)
+            self.spellings.remove(row)
+            self._pending.pop(row, None)
         if rows:
-            self._stored.vectors.remove(np.array(rows, np.int64))
+            self._encoded.difference_update(rows)
+            self._vectors.remove(np.array(rows, np.int64))
             self._all = np.array(sorted(self._tools), np.int64)
 
     def _add(self, record: VersionRecord) -> None:
-        row = self._stored.next_row
-        self._stored = StoredIndex({}, row + 1, self._stored.keywords, self._stored.vectors, frozenset())
-        self._stored.keywords.put(row, contract_words(record.contract))
-        self._rows[record.tool] = (row, record.fingerprint)
-        self._tools[row] = record.tool
+        row, tool = self._next_row, record.tool
+        self._next_row += 1
+        self._keywords.put(row, contract_words(record.contract))
+        self.spellings.put(row, _names(tool, self.snapshot.tools[tool]))
+        self._rows[tool] = (row, record.fingerprint)
+        self._tools[row] = tool
+        self._await_vectors({row: record})
 
-    def _refresh_views(self) -> None:
-        spellings: dict[str, list[int]] = defaultdict(list)
-        for row, tool in sorted(self._tools.items()):
-            published = self.snapshot.tools[tool].published_name
-            for name in {spelling(tool.name), spelling(str(tool)), spelling(published)} - {""}:
-                spellings[name].append(row)
-        with self._lock:
-            self.spellings = spellings
-            self.generation += 1
-            self._all = np.array(sorted(self._tools), np.int64)
+    def _await_vectors(self, records: Mapping[int, VersionRecord]) -> None:
+        if self._maker is not None:
+            self._pending.update(records)
 
     # Vectors, in the background.
+
+    def notice(self) -> None:
+        """Wake what makes vectors; called on the event loop after a change."""
+        self._has_work.set()
 
     async def keep(self) -> None:
         """Make missing vectors and keep the index on disk, until cancelled."""
         batches = 0
         while True:
+            self._has_work = anyio.Event()
             made = await to_thread.run_sync(self._make_batch, limiter=self._thread)
-            batches += bool(made)
+            batches += made
             if not self._is_saved and (not made or batches % _SAVE_EVERY == 0):
                 await to_thread.run_sync(self.save, limiter=self._thread)
             if not made:
-                await anyio.sleep(_IDLE_SECONDS)
+                with anyio.move_on_after(_IDLE_SECONDS):
+                    await self._has_work.wait()
 
     async def building(self) -> AsyncIterator[tuple[int, int]]:
-        """Vectors that are there, of all, until none is missing."""
-        while self._encoder is not None and len(self._encoded) < len(self._tools):
-            yield len(self._encoded), len(self._tools)
-            await anyio.sleep(_IDLE_SECONDS / 10)
+        """Vectors that are there, of all, as they grow, until none is missing."""
+        told = -1
+        while self._pending:
+            there = len(self._encoded)
+            if there != told:
+                told = there
+                yield there, len(self._tools)
+            await anyio.sleep(_PROGRESS_SECONDS)
 
     def save(self) -> None:
-        """Put the index on disk."""
+        """Put the index on disk; questions wait while it is copied, not while it is written."""
         with self._lock:
             self._is_saved = True
-            kept = StoredIndex(
-                dict(self._rows),
-                self._stored.next_row,
-                self._stored.keywords,
-                self._stored.vectors,
-                frozenset(self._encoded),
+            write = self._store.saving(
+                StoredIndex(
+                    dict(self._rows),
+                    self._next_row,
+                    self._keywords,
+                    self._vectors,
+                    frozenset(self._encoded),
+                )
             )
-            self._store.save(kept)
+        write()
 
-    def _make_batch(self) -> int:
-        """Make the vectors of a few rows; how many."""
-        encoder = self._encoder
-        if encoder is None:
-            return 0
+    def _make_batch(self) -> bool:
+        """Make the vectors of a few rows; whether there were any to make."""
+        maker = self._maker
+        if maker is None:
+            return False
         with self._lock:
-            rows = [row for row in self._tools if row not in self._encoded][:_BATCH]
-            heads = [self.snapshot.tools[self._tools[row]].head for row in rows]
-        records = {row: head for row, head in zip(rows, heads, strict=True) if head is not None}
-        if not records:
-            return 0
-        vectors = self._vectors_of(list(records.values()), encoder)
+            batch = dict(islice(self._pending.items(), _BATCH))
+        if not batch:
+            return False
+        rows = list(batch)
+        vectors = maker.of([record.contract for record in batch.values()])
         with self._lock:
-            still = [number for number, row in enumerate(records) if row in self._tools]
-            there = np.array([row for row in records if row in self._tools], np.int64)
-            self._stored.vectors.put(there, vectors[still])
+            # What was dropped meanwhile must not come back.
+            still = [place for place, row in enumerate(rows) if row in self._pending]
+            there = np.array([rows[place] for place in still], np.int64)
+            self._vectors.put(there, vectors[still])
             self._encoded.update(there.tolist())
+            for row in there.tolist():
+                del self._pending[row]
             self._is_saved = False
             self.generation += 1
-        return len(records)
-
-    def _vectors_of(
-        self, records: Sequence[VersionRecord], encoder: Encoder
-    ) -> NDArray[np.float32]:
-        texts = [(vector_texts(r.contract), example_texts(r.contract)) for r in records]
-        known = self._known([text for main, extra in texts for text in (*main, *extra)], encoder)
-        made = [_mean([known[t] for t in main], [known[t] for t in extra]) for main, extra in texts]
-        return np.stack(made)
-
-    def _known(self, texts: Sequence[str], encoder: Encoder) -> dict[str, NDArray[np.float32]]:
-        """The vector of each text, from the cache or made now."""
-        keys = {text: _key(encoder.id, text) for text in dict.fromkeys(texts)}
-        cached = self._cache.get(list(keys.values()))
-        missing = [text for text, key in keys.items() if key not in cached]
-        if missing:
-            fresh = dict(zip((keys[t] for t in missing), encoder.encode(missing), strict=True))
-            self._cache.put(fresh)
-            cached = {**cached, **fresh}
-        return {text: cached[key] for text, key in keys.items()}
+        return True
 
 
-def _key(encoder_id: str, text: str) -> str:
-    written = f"{encoder_id}\n{TEMPLATE_VERSION}\n{text}"
-    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _mean(
-    main: Sequence[NDArray[np.float32]], extra: Sequence[NDArray[np.float32]]
-) -> NDArray[np.float32]:
-    """The mean of the main vectors, drawn towards the examples the more there are; length 1."""
-    total = np.mean(main, axis=0)
-    if extra:
-        weight = len(extra) / (len(extra) + _EXAMPLE_HALF)
-        total = (1 - weight) * total + weight * np.mean(extra, axis=0)
-    length = float(np.linalg.norm(total))
-    vector: NDArray[np.float32] = (total / length if length else total).astype(np.float32)
-    return vector
+def _names(tool: ToolId, record: ToolRecord | None) -> Sequence[str]:
+    published = () if record is None else (record.published_name,)
+    return (tool.name, str(tool), *published)

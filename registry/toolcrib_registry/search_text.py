@@ -1,8 +1,9 @@
 """What of a contract is searched, and how text becomes words.
 
-Texts for the encoder: `group - name: first sentence`, `group name`, `name: description`, and example requests. Words for the keyword
-leg: all of that, parameter names and descriptions, when to use, tags. "When not to use" stays out of both: it would attract
-what it is meant to keep away. Pure; a change here needs a new `TEMPLATE_VERSION`, so that stored vectors are made again.
+Texts for the encoder: `group - name: first sentence`, `group name`, `name: description`, and
+example requests. Words for the keyword leg: all of that, parameter names and descriptions, when to
+use, tags. "When not to use" stays out of both: it would attract what it is meant to keep away.
+Pure; a change here needs a new `TEMPLATE_VERSION`, so that stored vectors are made again.
 """
 
 from __future__ import annotations
@@ -28,29 +29,36 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[a-z]+|[0-9]+|[^\W\d_a-z]+")
 # Scripts that are written without spaces: Han, Kana, Thai, Lao, Khmer, Myanmar.
 _UNSPACED = re.compile(
-    "[\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff]+"
+    "[\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3040-\\u30ff"
+    "\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff]+"
 )
 _COMMON: Final = frozenset(
-    "a about an and are as at be by can could do does for from had has have how i if in into is it me my need no not of "
-    "on or our please should such that the their then there these they this to want was we what when where which who "
-    "will with would you your".split()
+    re.findall(
+        r"\w+",
+        "a about an and are as at be by can could do does for from had has have how i if in into "
+        "is it me my need no not of on or our please should such that the their then there these "
+        "they this to want was we what when where which who will with would you your",
+    )
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s|\n")
-_CLAUSE = re.compile(r"[.;!?\n。；！？]+|,\s*(?:and|then|also)\s|\s(?:and then|then|and also)\s|，|、(?=\S{4})")
+_CLAUSE = re.compile(
+    r"[.;!?\n。；！？]+|,\s*(?:and|then|also)\s|\s(?:and then|then|and also)\s|，|、(?=\S{4})"
+)
 
 
 def vector_texts(contract: Contract) -> list[str]:
-    """The three texts whose mean is the vector of a tool; each is embedded once per distinct text."""
+    """The three texts whose mean is the vector of a tool."""
     group, name = spaced(contract.group), spaced(contract.name)
     description = " ".join([contract.description, contract.when_to_use]).strip()[:_LONGEST_TEXT]
     first = _SENTENCE.split(description, maxsplit=1)[0]
-    return [f"{group} - {name}: {first}", f"{group} {name}", f"{name}: {description}"]
+    texts = f"{group} - {name}: {first}", f"{group} {name}", f"{name}: {description}"
+    return [_valid(text) for text in texts]
 
 
 def example_texts(contract: Contract) -> list[str]:
     """Requests that the contract gives as examples."""
     requests = (example.request.strip() for example in contract.examples[:_MOST_EXAMPLES])
-    return [request[:_LONGEST_TEXT] for request in requests if request]
+    return [_valid(request[:_LONGEST_TEXT]) for request in requests if request]
 
 
 def contract_words(contract: Contract) -> list[str]:
@@ -88,7 +96,7 @@ def spaced(name: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Folded words, plurals cut, without the commonest; pairs of characters where a script has no spaces.
+    """Folded words, plurals cut, the commonest left out; pairs of letters in unspaced scripts.
 
     A text of common words only keeps them: a query like "what is it" must not be empty.
     """
@@ -109,7 +117,12 @@ def _all_words(text: str) -> list[str]:
 
 def query_text(text: str) -> str:
     """A query, bounded and without surplus blanks."""
-    return " ".join(unicodedata.normalize("NFKC", text[:_LONGEST_QUERY]).split())
+    return " ".join(unicodedata.normalize("NFKC", _valid(text[:_LONGEST_QUERY])).split())
+
+
+def _valid(text: str) -> str:
+    """Text that is legal UTF-8: lone surrogates are legal JSON, and no tokenizer takes them."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def clauses(text: str) -> list[str]:
@@ -137,7 +150,7 @@ def folded(text: str) -> str:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether most letters of `text` belong to a script without spaces (Chinese, Japanese, Thai)."""
+    """Whether most letters of `text` are of a script without spaces (Chinese, Japanese, Thai)."""
     letters = sum(c.isalpha() for c in text)
     unspaced = sum(len(run) for run in _UNSPACED.findall(text))
     return unspaced * 2 > letters

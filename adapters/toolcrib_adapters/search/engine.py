@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from toolcrib_registry.ports import Encoder
 
 
+_log = logging.getLogger(__name__)
+
+
 async def open_search(home: Path, encoder: str = "default") -> Search:
     """The search of the crib in `home`; nothing is loaded from its index yet.
 
@@ -26,14 +30,14 @@ async def open_search(home: Path, encoder: str = "default") -> Search:
         encoder: `default`, `none`, or `sentence-transformers:FOLDER_OR_MODEL`.
 
     Raises:
-        ToolError: `invalid_settings`, `missing_extra`, or `store_unavailable` if the folder cannot
-            be used.
+        ToolError: `invalid_settings` for an encoder that does not exist, `store_unavailable` if the
+            folder cannot be used. An encoder that cannot be loaded is no error: answers say so.
     """
     return await to_thread.run_sync(_opened, home, encoder)
 
 
 def _opened(home: Path, wanted: str) -> Search:
-    encoder = make_encoder(wanted)
+    encoder, lacking = _encoder_or_reason(wanted)
     folder = home / "index"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -41,27 +45,41 @@ def _opened(home: Path, wanted: str) -> Search:
         raise ToolError(
             STORE_UNAVAILABLE, f"the folder {folder} cannot be used: {error.strerror}"
         ) from error
-    encoder_id, dimensions = ("none", 0) if encoder is None else (encoder.id, encoder.dimensions)
-    store = IndexFile(folder / "search.npz", encoder_id, dimensions)
-    return Search(encoder, store, VectorCache(folder / "vectors.db"))
+    if encoder is None:
+        # A file of its own: an encoder that is missing today must not cost its index.
+        store = IndexFile(folder / "words.npz", "none", 0)
+    else:
+        store = IndexFile(folder / "search.npz", encoder.id, encoder.dimensions)
+    return Search(encoder, store, VectorCache(folder / "vectors.db"), lacking=lacking)
 
 
-def make_encoder(wanted: str) -> Encoder | None:
-    """The encoder that a setting names; None for `none`.
+def _encoder_or_reason(wanted: str) -> tuple[Encoder | None, str | None]:
+    """The encoder; or None, and why tools are found by words only although one is wanted."""
+    part, arguments = _part(wanted)
+    if part is None:
+        return None, None
+    try:
+        return load(part)(*arguments), None
+    except ToolError as error:
+        _log.warning("the encoder %s cannot be used: %s", wanted, error.message)
+        return None, f"tools are found by words only: {error.message}"
+
+
+def _part(wanted: str) -> tuple[str | None, tuple[str, ...]]:
+    """Which part is the encoder that a setting names, and its arguments; None for `none`.
 
     Raises:
-        ToolError: `invalid_settings`, `missing_extra`.
+        ToolError: `invalid_settings`.
     """
     name, _, model = wanted.partition(":")
     if wanted == "none":
-        return None
+        return None, ()
     if wanted == "default":
-        encoder: Encoder = load("search.onnx_encoder")()
-        return encoder
+        return "search.onnx_encoder", ()
     if name == "sentence-transformers" and model:
-        encoder = load("search.sentence_encoder")(model)
-        return encoder
+        return "search.sentence_encoder", (model,)
     raise ToolError(
         INVALID_SETTINGS,
-        f"no encoder is called {wanted!r}; use default, none or sentence-transformers:FOLDER_OR_MODEL",
+        f"no encoder is called {wanted!r}; use default, none or "
+        "sentence-transformers:FOLDER_OR_MODEL",
     )

@@ -50,7 +50,8 @@ class FaissIndex:
         if vectors.shape != (len(rows), self.dimensions):
             raise ToolError(
                 INTERNAL,
-                f"vectors of shape {vectors.shape} do not fit an index of {self.dimensions} dimensions",
+                f"vectors of shape {vectors.shape} do not fit an index of "
+                f"{self.dimensions} dimensions",
             )
         self.remove(rows)
         if len(self._rows) + len(rows) > self._small and self._is_flat:
@@ -82,14 +83,12 @@ class FaissIndex:
         real = rows[0] >= 0
         return rows[0][real], scores[0][real]
 
-    def similarities(
-        self, vector: NDArray[np.float32], rows: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
-        """The similarity of each row; 0 where there is no vector."""
-        found = np.zeros(len(rows), np.float32)
+    def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The vector of each row; null vectors where there is none."""
+        found = np.zeros((len(rows), self.dimensions), np.float32)
         there = np.array([row in self._rows for row in rows.tolist()], bool)
         if there.any():
-            found[there] = self._index.reconstruct_batch(rows[there]) @ vector
+            found[there] = self._index.reconstruct_batch(rows[there])
         return found
 
     def dump(self) -> NDArray[np.uint8]:

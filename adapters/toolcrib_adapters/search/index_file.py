@@ -1,7 +1,7 @@
-"""The search index on disk: one file, replaced at once, thrown away when anything about it does not fit.
+"""The search index on disk: one file, replaced at once, thrown away when anything does not fit.
 
-Its header names encoder, dimensions and text rules; a difference means that it is not loaded, and the index is made again from the
-catalogue and the vector cache while words answer.
+Its header names encoder, dimensions and text rules; a difference means that it is not loaded, and
+the index is made again from the catalogue and the vector cache while words answer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import json
 import logging
 import os
 import zipfile
-from typing import TYPE_CHECKING, Final
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -21,13 +23,17 @@ from toolcrib_registry.ports import StoredIndex
 from toolcrib_registry.search_text import TEMPLATE_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from toolcrib_protocol.json_value import JsonObject
 
 _log = logging.getLogger(__name__)
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _NO_VECTORS: Final = 1
+_LEFT_BEHIND_SECONDS: Final = 600.0
 
 
 class IndexFile:
@@ -69,12 +75,17 @@ class IndexFile:
             _log.warning("the search index %s is damaged and is made anew: %s", self._path, error)
             return None
 
-    def save(self, index: StoredIndex) -> None:
-        """Replace the file."""
+    def saving(self, index: StoredIndex) -> Callable[[], None]:
+        """Copy what is to be kept, and return what replaces the file by it."""
         if not isinstance(index.keywords, KeywordIndex) or not isinstance(
             index.vectors, FaissIndex
         ):
             raise TypeError("an index file keeps the indexes that it gave out")
+        arrays = index.keywords.dump()
+        arrays["vectors"] = index.vectors.dump()
+        return partial(self._write, index, arrays)
+
+    def _write(self, index: StoredIndex, arrays: dict[str, NDArray[Any]]) -> None:
         facts = {
             "header": self._header,
             "rows": [
@@ -83,15 +94,22 @@ class IndexFile:
             "next_row": index.next_row,
             "encoded": sorted(index.encoded),
         }
+        arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
         scratch = self._path.with_suffix(f".{os.getpid()}.new")
         try:
             with scratch.open("wb") as file:
-                arrays = index.keywords.dump()
-                arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-                arrays["vectors"] = index.vectors.dump()
                 np.savez(file, allow_pickle=False, **arrays)
+            self._sweep(scratch)
             scratch.replace(self._path)
         except OSError as error:
             # Without the file the index is made again next time: slower, never wrong.
             _log.warning("the search index cannot be kept in %s: %s", self._path, error)
             scratch.unlink(missing_ok=True)
+
+    def _sweep(self, scratch: Path) -> None:
+        """Remove what processes that were killed while writing have left behind."""
+        now = scratch.stat().st_mtime
+        for left in self._path.parent.glob(f"{self._path.stem}.*.new"):
+            with suppress(FileNotFoundError):
+                if now - left.stat().st_mtime > _LEFT_BEHIND_SECONDS:
+                    left.unlink()

@@ -1,6 +1,6 @@
 """BM25 that can add and remove: an immutable segment of arrays, and a small live one over it.
 
-bm25s scores fast but cannot change; a plain inverted index in Python scores slowly. Here most rows
+bm25s scores fast but cannot change; an inverted index in plain Python scores slowly. Here most rows
 lie in arrays sorted by term (scoring is a few vector additions), new rows in dictionaries until
 there are enough of them to be merged. Removed rows keep their place and score nothing.
 """
@@ -21,21 +21,26 @@ if TYPE_CHECKING:
 K1: Final = 1.2
 B: Final = 0.75
 """The usual constants of BM25 (Robertson and Zaragoza, 2009)."""
-_MERGE_SHARE: Final = 0.1
-_MERGE_LEAST: Final = 500
+_MERGE_SHARE: Final = 0.25
+_MERGE_LEAST: Final = 10_000
+"""Live postings are merged when there are this many, and this share of the merged ones."""
 
 
 class KeywordIndex:
     """A `toolcrib_registry.ports.KeywordIndex`; used from one thread at a time."""
 
     def __init__(self) -> None:
+        """An empty index."""
         self._terms: dict[str, int] = {}
         self._starts = np.zeros(1, np.int64)
         self._rows = np.zeros(0, np.int32)
         self._counts = np.zeros(0, np.float32)
-        self._lengths = np.zeros(0, np.float32)
         self._live: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self._live_postings = 0
+        self._lengths = np.zeros(0, np.float32)
+        """Words of each row; 0 for rows that are not there."""
+        self._documents = 0
+        self._total_length = 0.0
 
     def put(self, row: int, words: Sequence[str]) -> None:
         """Index `words` under a row number that was never used before."""
@@ -48,64 +53,46 @@ class KeywordIndex:
             grown[: len(self._lengths)] = self._lengths
             self._lengths = grown
         self._lengths[row] = max(len(words), 1)
-        if self._live_postings > max(_MERGE_LEAST * 20, len(self._rows) * _MERGE_SHARE):
-            self.merge()
+        self._documents += 1
+        self._total_length += float(self._lengths[row])
+        if self._live_postings > max(_MERGE_LEAST, len(self._rows) * _MERGE_SHARE):
+            self._merge()
 
     def remove(self, row: int) -> None:
         """Forget a row; its postings go at the next merge."""
-        if row < len(self._lengths):
+        if row < len(self._lengths) and self._lengths[row]:
+            self._documents -= 1
+            self._total_length -= float(self._lengths[row])
             self._lengths[row] = 0
 
     def scores(self, words: Sequence[str], size: int) -> NDArray[np.float32]:
         """The BM25 score of each of the first `size` rows."""
-        lengths = self._lengths[:size]
         total = np.zeros(size, np.float32)
-        present = lengths > 0
-        documents = int(present.sum())
-        if not documents or not words:
-            return total
-        average = float(lengths.sum()) / documents
-        norms = K1 * (1 - B + B * lengths / average)
+        average = self._total_length / max(self._documents, 1)
         for word, repeated in Counter(words).items():
             rows, counts = self._postings(word, size)
-            if len(rows):
-                frequency = len(rows)
-                idf = (
-                    math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
-                    if (frequency <= documents)
-                    else 0.0
-                )
-                weight = counts * (K1 + 1) / (counts + norms[rows])
-                total[rows] += weight * (idf * min(repeated, 2))
-        total[~present] = 0
+            norms = K1 * (1 - B + B * self._lengths[rows] / max(average, 1.0))
+            weight = self._rarity(len(rows)) * min(repeated, 2) * (K1 + 1)
+            total[rows] += weight * counts / (counts + norms)
         return total
 
-    def merge(self) -> None:
-        """Bring the live rows into the arrays and drop removed ones."""
-        terms = list(self._terms)
-        old_ids = np.repeat(np.arange(len(terms), dtype=np.int64), np.diff(self._starts))
-        ids = dict(self._terms)
-        added_ids: list[int] = []
-        added: list[tuple[int, int]] = []
-        for word, postings in self._live.items():
-            added_ids.extend([ids.setdefault(word, len(ids))] * len(postings))
-            added.extend(postings)
-        all_ids = np.concatenate([old_ids, np.array(added_ids, np.int64)])
-        fresh = np.array(added, np.int64).reshape(-1, 2)
-        all_rows = np.concatenate([self._rows, fresh[:, 0].astype(np.int32)])
-        all_counts = np.concatenate([self._counts, fresh[:, 1].astype(np.float32)])
-        kept = self._lengths[all_rows] > 0
-        all_ids, all_rows, all_counts = all_ids[kept], all_rows[kept], all_counts[kept]
-        order = np.argsort(all_ids, kind="stable")
-        self._terms = ids
-        self._starts = np.concatenate(
-            [[0], np.cumsum(np.bincount(all_ids, minlength=len(ids)))]
-        ).astype(np.int64)
-        self._rows, self._counts = all_rows[order], all_counts[order]
-        self._live.clear()
-        self._live_postings = 0
+    def coverage(self, words: Sequence[str], size: int) -> NDArray[np.float32]:
+        """How much of the words, by their rarity, each of the first `size` rows has; 0..1."""
+        covered = np.zeros(size, np.float32)
+        total = 0.0
+        for word in set(words):
+            rows, _ = self._postings(word, size)
+            rarity = self._rarity(len(rows))
+            covered[rows] += rarity
+            total += rarity
+        return covered / max(total, 1.0)
+
+    def _rarity(self, rows: int) -> float:
+        """What a word that occurs in so many rows is worth (inverse document frequency)."""
+        return math.log(1 + (self._documents - rows + 0.5) / (rows + 0.5))
 
     def _postings(self, word: str, size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The rows that have `word`, and how often."""
         term = self._terms.get(word)
         rows, counts = self._rows[:0], self._counts[:0]
         if term is not None:
@@ -116,18 +103,47 @@ class KeywordIndex:
             fresh = np.array(live, np.int64)
             rows = np.concatenate([rows, fresh[:, 0].astype(np.int32)])
             counts = np.concatenate([counts, fresh[:, 1].astype(np.float32)])
-        inside = rows < size
-        return rows[inside], counts[inside]
+        there = (self._lengths[rows] > 0) & (rows < size)
+        return rows[there], counts[there]
+
+    def _merge(self) -> None:
+        """Bring the live rows into the arrays and drop removed ones."""
+        ids = dict(self._terms)
+        old_ids = np.repeat(np.arange(len(ids), dtype=np.int64), np.diff(self._starts))
+        live_ids = [ids.setdefault(word, len(ids)) for word in self._live]
+        lengths, live_rows, live_counts = self._live_arrays()
+        all_ids = np.concatenate([old_ids, np.repeat(np.array(live_ids, np.int64), lengths)])
+        all_rows = np.concatenate([self._rows, live_rows])
+        all_counts = np.concatenate([self._counts, live_counts])
+        kept = self._lengths[all_rows] > 0
+        all_ids, all_rows, all_counts = all_ids[kept], all_rows[kept], all_counts[kept]
+        order = np.argsort(all_ids, kind="stable")
+        ends = np.cumsum(np.bincount(all_ids, minlength=len(ids)))
+        self._terms, self._starts = ids, np.concatenate([[0], ends]).astype(np.int64)
+        self._rows, self._counts = all_rows[order], all_counts[order]
+        self._live.clear()
+        self._live_postings = 0
+
+    def _live_arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+        """Postings of each live word, and all of them in that order: rows and counts."""
+        lengths = np.array([len(postings) for postings in self._live.values()], np.int64)
+        flat = [posting for postings in self._live.values() for posting in postings]
+        pairs = np.array(flat, np.int64).reshape(-1, 2)
+        return lengths, pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.float32)
 
     def dump(self) -> dict[str, NDArray[Any]]:
-        """Everything as arrays, for a file."""
-        self.merge()
+        """Everything as arrays, for a file; a copy that later changes leave alone."""
+        lengths, rows, counts = self._live_arrays()
         return {
-            "terms": np.frombuffer("\n".join(self._terms).encode(), np.uint8),
+            "terms": _joined(self._terms),
             "starts": self._starts,
             "rows": self._rows,
             "counts": self._counts,
-            "lengths": self._lengths,
+            "live_terms": _joined(self._live),
+            "live_lengths": lengths,
+            "live_rows": rows,
+            "live_counts": counts,
+            "lengths": self._lengths.copy(),
         }
 
     @classmethod
@@ -138,10 +154,26 @@ class KeywordIndex:
             KeyError, ValueError: the arrays are not of one index.
         """
         index = cls()
-        written = arrays["terms"].tobytes().decode()
-        index._terms = {term: i for i, term in enumerate(written.split("\n"))} if written else {}
+        index._terms = {term: number for number, term in enumerate(_split(arrays["terms"]))}
         index._starts, index._rows = arrays["starts"], arrays["rows"]
-        index._counts, index._lengths = arrays["counts"], arrays["lengths"].copy()
+        index._counts, index._lengths = arrays["counts"], arrays["lengths"]
         if len(index._starts) != len(index._terms) + 1 or len(index._rows) != index._starts[-1]:
             raise ValueError("the arrays of the keyword index do not belong together")
+        pairs = list(zip(arrays["live_rows"].tolist(), arrays["live_counts"].tolist(), strict=True))
+        ends = np.cumsum(arrays["live_lengths"]).tolist()
+        starts = [0, *ends][: len(ends)]
+        for word, start, end in zip(_split(arrays["live_terms"]), starts, ends, strict=True):
+            index._live[word] = [(row, int(count)) for row, count in pairs[start:end]]
+        index._live_postings = len(pairs)
+        index._documents = int((index._lengths > 0).sum())
+        index._total_length = float(index._lengths.sum(dtype=np.float64))
         return index
+
+
+def _joined(words: Mapping[str, object]) -> NDArray[np.uint8]:
+    return np.frombuffer("\n".join(words).encode(), np.uint8)
+
+
+def _split(written: NDArray[np.uint8]) -> list[str]:
+    text = written.tobytes().decode()
+    return text.split("\n") if text else []

@@ -1,13 +1,13 @@
-"""Any sentence-transformers model as encoder (extra `sentence-transformers`).
+"""Any sentence-transformers model as encoder (extra `sentence-transformers`), from local files.
 
-Local files only: it never asks the network.
+It never asks the network: a model is a folder, or what was downloaded before.
 """
 
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from sentence_transformers import SentenceTransformer
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+# Models differ in how alike unrelated texts look to them (0.0 to 0.8) and in the languages they
+# read; neither is written anywhere, so both are tried out.
+_UNRELATED: Final = (
+    "send an email",
+    "weather forecast for tomorrow",
+    "merge two branches",
+    "play the next song",
+    "delete a database table",
+)
+_CHINESE: Final = ("发送电子邮件", "明天的天气预报", "合并两个分支")
+_UNDERSTOOD: Final = 0.2
 
 
 class SentenceEncoder:
@@ -34,15 +46,16 @@ class SentenceEncoder:
         except (OSError, ValueError) as error:
             raise ToolError(
                 INVALID_SETTINGS,
-                f"the model {model!r} is not on this machine ({error}); give the folder of a downloaded model",
+                f"the model {model!r} is not on this machine ({error}); give the folder of a model",
             ) from error
-        dimensions = self._model.get_sentence_embedding_dimension()
-        if dimensions is None:
-            raise ToolError(
-                INVALID_SETTINGS, f"the model {model!r} does not say how long its vectors are"
-            )
-        self.dimensions = int(dimensions)
-        self.id = f"sentence-transformers:{model}:{_revision(Path(model))}"
+        english = self.encode(_UNRELATED)
+        chinese = self.encode(_CHINESE)
+        self.dimensions = int(english.shape[1])
+        self.id = f"sentence-transformers:{model}:{_revision(self._model)}"
+        pairs = [float(one @ other) for one, other in combinations(english, 2)]
+        self.unrelated = max(sum(pairs) / len(pairs), 0.0)
+        same = [float(one @ other) for one, other in zip(english, chinese, strict=False)]
+        self.reads_unspaced = min(same) > self.unrelated + _UNDERSTOOD
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of length 1, shape (texts, dimensions)."""
@@ -54,8 +67,10 @@ class SentenceEncoder:
         return np.asarray(vectors, np.float32)
 
 
-def _revision(folder: Path) -> str:
-    """What tells two states of a model folder apart: the sizes and times of its weight files."""
-    files = sorted(folder.glob("*.safetensors")) + sorted(folder.glob("*.bin"))
-    facts = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()[:12]
+def _revision(model: SentenceTransformer) -> str:
+    """What tells two states of a model apart: a hash over its weights."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().float().numpy().tobytes())
+    return digest.hexdigest()[:16]
