@@ -28,7 +28,7 @@ def demo(
     """See it work, with a few public MCP servers.
 
     Installs them into a folder of its own, imports them, starts the endpoint, asks in English and
-    Chinese, calls what it found. Your own catalogue is not touched. The second run is quick: everything is there already.
+    Chinese, calls what it found. Your own catalogue is not touched. The second run is quick.
     """
     session = Session.start(None)
 
