@@ -16,9 +16,10 @@ import jsonschema_rs
 from toolcrib_protocol.errors import INVALID_CONTRACT, ToolError
 from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.schema.bounds import DEFAULT_BOUNDS, SchemaBounds, bounds_problem
-from toolcrib_protocol.schema.dialects import Dialect, candidates
+from toolcrib_protocol.schema.dialects import DEFINITIONS, Dialect, candidates
 from toolcrib_protocol.schema.extent import extent
 from toolcrib_protocol.schema.known_names import KnownNames
+from toolcrib_protocol.schema.references import Document, hidden_targets
 from toolcrib_protocol.schema.violation import UnknownArgument, Violation, pointer
 from toolcrib_protocol.schema.workload import Workload
 
@@ -79,12 +80,18 @@ class Checker:
         if problem is not None:
             raise ToolError(INVALID_CONTRACT, problem)
         most_work = Workload.of(schema).most
-        plain = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
+        hidden: JsonObject = {
+            f"target {number}": target
+            for number, target in enumerate(hidden_targets(Document(schema)))
+        }
         reason = ""
         for dialect in candidates(schema):
             try:
                 validator = _VALIDATORS[dialect](
-                    plain, pattern_options=_PATTERNS, offline=True, mask=_MASK
+                    _compilable(schema, hidden, DEFINITIONS[dialect]),
+                    pattern_options=_PATTERNS,
+                    offline=True,
+                    mask=_MASK,
                 )
             except jsonschema_rs.ValidationError as error:
                 where = pointer(error.instance_path)
@@ -130,6 +137,15 @@ class Checker:
     def unknown_arguments(self, arguments: JsonObject) -> tuple[UnknownArgument, ...]:
         """Names in `arguments` that the schema neither describes nor opens itself for."""
         return tuple(islice(self._names.unknown_in(arguments), _MOST_VIOLATIONS))
+
+
+def _compilable(schema: JsonObject, hidden: JsonObject, definitions: str) -> JsonObject:
+    """`schema` without its dialect, which is tried out, and with all its parts in sight."""
+    plain = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
+    if hidden:
+        known = plain.get(definitions)
+        plain[definitions] = {**(known if isinstance(known, dict) else {}), **hidden}
+    return plain
 
 
 def _violation(error: jsonschema_rs.ValidationError) -> Violation:

@@ -50,6 +50,14 @@ _UNKNOWN_TO: Final = {
     Dialect.D6: _NEW_IN_7,
     Dialect.D4: _NEW_IN_7 | {"contains", "propertyNames"},
 }
+DEFINITIONS: Final = {
+    Dialect.D2020_12: "$defs",
+    Dialect.D2019_09: "$defs",
+    Dialect.D7: "definitions",
+    Dialect.D6: "definitions",
+    Dialect.D4: "definitions",
+}
+"""The keyword under which each dialect keeps schemas to refer to."""
 _BOUNDS: Final = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
 
 
@@ -70,9 +78,7 @@ def candidates(schema: JsonObject) -> Iterator[Dialect]:
 
 def modern_node(node: JsonObject, dialect: Dialect) -> JsonObject:
     """One schema node (not what is inside it) in the words of 2020-12, keywords in order."""
-    if dialect is Dialect.D2020_12 or (
-        dialect is Dialect.D2019_09 and not isinstance(node.get("items"), list)
-    ):
+    if dialect is Dialect.D2020_12:
         return node
     unknown = _UNKNOWN_TO[dialect]
     # Nothing has looked at what these hold, and to the exact schema they say nothing.
@@ -82,7 +88,7 @@ def modern_node(node: JsonObject, dialect: Dialect) -> JsonObject:
         if isinstance(modern.get("id"), str):
             del modern["id"]
     _plain_tuples(modern)
-    return _split_dependencies(modern)
+    return modern if dialect is Dialect.D2019_09 else _split_dependencies(modern)
 
 
 def _plain_bounds(node: JsonObject) -> None:

@@ -69,6 +69,24 @@ class Document:
         return self._anchors.get(name)
 
 
+def hidden_targets(document: Document) -> list[JsonObject]:
+    """Targets of references at places where no keyword holds a schema (`#/components/Page`).
+
+    No meta-schema looks at those by itself.
+    """
+    hidden: list[JsonObject] = []
+    seen = {id(node) for node in nodes(document.root)}
+    waiting = [document.root]
+    while waiting:
+        made = (reference for node in nodes(waiting.pop()) for reference in references_of(node))
+        for target in map(document.target, dict.fromkeys(made)):
+            if isinstance(target, dict) and id(target) not in seen:
+                seen.update(id(node) for node in nodes(target))
+                hidden.append(target)
+                waiting.append(target)
+    return hidden
+
+
 def embedded_document(root: JsonObject) -> str | None:
     """The `$id` of a document inside the document, if there is one."""
     for node in nodes(root):

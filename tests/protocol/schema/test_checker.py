@@ -287,6 +287,31 @@ def test_a_schema_that_fits_no_dialect_is_refused_with_the_place() -> None:
     assert refusal.value.code == INVALID_CONTRACT
 
 
+@pytest.mark.promise("field-o08-old-dialects")
+@pytest.mark.parametrize(
+    "dialect",
+    ["http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft/2020-12/schema"],
+)
+def test_what_only_a_reference_reaches_is_held_to_the_dialect_too(dialect: str) -> None:
+    def compiled(part: Any, **more: Any) -> Checker:
+        parts = {"a": {"$ref": "#/components/b"}, "b": part, "c": part}
+        return Checker.compile(
+            {
+                "$schema": dialect,
+                "type": "object",
+                "properties": {"a": {"$ref": "#/components/a"}},
+                "components": parts,
+                **more,
+            }
+        )
+
+    assert compiled({"type": "string"}).check({"a": 1}) != ()
+    assert compiled({"type": "string"}, definitions={"x": {}}).check({"a": "x"}) == ()
+    for fault in ({"items": 7}, {"title": 7}, {"multipleOf": 0}):
+        with pytest.raises(ToolError, match="not a valid JSON Schema"):
+            compiled(fault)
+
+
 def test_a_schema_whose_own_address_is_none_is_refused() -> None:
     with pytest.raises(ToolError, match="not a valid JSON Schema"):
         Checker.compile({"type": "object", "$id": "http://[", "id": "http://["})

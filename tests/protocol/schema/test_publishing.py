@@ -349,6 +349,8 @@ def test_a_reference_at_the_root_of_draft_7_silences_its_siblings() -> None:
 def test_tuples_of_2019_09_are_told_in_the_words_of_2020_12() -> None:
     form = published(an_object(pair={"items": [TEXT], "prefixItems": 3}))
     assert form.schema["properties"]["pair"] == {"prefixItems": [TEXT]}
+    undeclared = published(an_object(a={"prefixItems": [{"exclusiveMinimum": True}]}))
+    assert undeclared.schema["properties"]["a"] == {}
 
 
 def test_the_dialect_may_be_told() -> None:
