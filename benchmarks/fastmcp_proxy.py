@@ -1,4 +1,4 @@
-"""FastMCP's proxy, for comparison: `python fastmcp_proxy.py default|pooled COMMAND [ARG...]`.
+"""FastMCP's proxy, for comparison: `python fastmcp_proxy.py default|pooled URL`.
 
 Run by `gateway_cpu.py` in an environment of its own, because FastMCP is no dependency of ours.
 """
@@ -10,24 +10,22 @@ import sys
 
 import anyio
 from fastmcp import Client
-from fastmcp.client.transports import StdioTransport
 from fastmcp.server import create_proxy
 
 
-async def serve(kind: str, command: str, args: list[str]) -> None:
-    """Serve the proxy of `command` on a free port; the URL goes to standard output."""
-    transport = StdioTransport(command, args)
+async def serve(kind: str, upstream: str) -> None:
+    """Serve the proxy of the server at `upstream` on a free port; its URL is printed."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     print(f"http://127.0.0.1:{port}/mcp", flush=True)
     options = {"host": "127.0.0.1", "port": port, "log_level": "error", "show_banner": False}
     if kind == "default":
-        await create_proxy(transport).run_http_async(**options)
+        await create_proxy(upstream).run_http_async(**options)
     else:
-        async with Client(transport) as client:
+        async with Client(upstream) as client:
             await create_proxy(client).run_http_async(**options)
 
 
 if __name__ == "__main__":
-    anyio.run(serve, sys.argv[1], sys.argv[2], sys.argv[3:])
+    anyio.run(serve, sys.argv[1], sys.argv[2])

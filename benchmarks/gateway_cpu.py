@@ -2,10 +2,11 @@
 
     python benchmarks/gateway_cpu.py [--calls 1000] [--tools 200 4000] [--rounds 3] [--no-fastmcp]
 
-One client asks one gateway after the other, one call at a time, over HTTP; behind each gateway runs
-the same stdio server. CPU time does not depend on what else the machine does; the rounds are
-interleaved and the median is told. Needs Linux (`/proc`); FastMCP is installed into a temporary
-environment of its own.
+One client asks one gateway after the other, one call at a time, over HTTP; behind each gateway is
+the same server, over stdio or over HTTP. The figure is CPU time of the gateway's own process; the
+rounds are interleaved and the median is told. A busy machine makes every figure larger, by about
+the same factor: compare within one run. Needs Linux (`/proc`); FastMCP is installed into a
+temporary environment of its own.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ ENVELOPE = {
     "io.modelcontextprotocol/clientInfo": {"name": "benchmark", "version": "1"},
 }
 WARM_UP = 50
-# A default FastMCP proxy takes hundreds of milliseconds a call with a long list behind it.
-FEW_CALLS = 20
+FASTMCP = frozenset({"default", "pooled"})
+# A default FastMCP proxy opens a session for each call.
+FEW_CALLS = 50
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Row:
     process: str
     tool: str
     is_legacy: bool = False
-    is_slow: bool = False
+    over_http: bool = False
 
     def params(self) -> dict[str, Any]:
         """The call's parameters."""
@@ -72,8 +74,10 @@ ROWS = (
     Row("toolcrib by name, 2025-11-25", "ours", "bench__echo", is_legacy=True),
     Row("toolcrib `call_tool`, 2026-07-28", "ours", "call_tool"),
     Row("toolcrib `call_tool`, 2025-11-25", "ours", "call_tool", is_legacy=True),
-    Row("FastMCP pooled proxy, 2026-07-28", "pooled", "echo", is_slow=True),
-    Row("FastMCP default proxy, 2026-07-28", "default", "echo", is_slow=True),
+    Row("bare SDK gateway, HTTP upstream", "bare", "echo", over_http=True),
+    Row("toolcrib by name, HTTP upstream", "ours", "bench__echo", over_http=True),
+    Row("FastMCP pooled proxy, HTTP upstream", "pooled", "echo", over_http=True),
+    Row("FastMCP default proxy, HTTP upstream", "default", "echo", over_http=True),
 )
 
 
@@ -90,17 +94,16 @@ class Gateway:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _upstream(tools: int) -> list[str]:
-    return [sys.executable, str(HERE / "gateway_processes.py"), "upstream", str(tools)]
-
-
 @contextmanager
-def running(process: str, tools: int, fastmcp: Path | None) -> Iterator[Gateway]:
+def running(
+    process: str, tools: int, url: str = "", python: Path | None = None
+) -> Iterator[Gateway]:
     """The process of that name, ended with the block."""
-    if process in {"default", "pooled"}:
-        command = [str(fastmcp), str(HERE / "fastmcp_proxy.py"), process, *_upstream(tools)]
+    if process in FASTMCP:
+        command = [str(python), str(HERE / "fastmcp_proxy.py"), process, url]
     else:
-        command = [sys.executable, str(HERE / "gateway_processes.py"), process, str(tools)]
+        script = str(HERE / "gateway_processes.py")
+        command = [sys.executable, script, process, str(tools), *([url] if url else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
         try:
             assert started.stdout is not None
@@ -185,12 +188,12 @@ def fastmcp_python(*, is_wanted: bool) -> Iterator[Path | None]:
 def measured(options: argparse.Namespace, tools: int, fastmcp: Path | None) -> dict[Row, float]:
     """The median of all rounds, for each row."""
     figures: dict[Row, list[float]] = {}
-    for _ in range(options.rounds):
-        for row in ROWS:
-            if row.is_slow and fastmcp is None:
-                continue
+    rows = [row for row in ROWS if row.process not in FASTMCP or fastmcp is not None]
+    with running("direct", tools) as shared:
+        for row in rows * options.rounds:
             calls = FEW_CALLS if row.process == "default" else options.calls
-            with running(row.process, tools, fastmcp) as gateway:
+            url = shared.url if row.over_http else ""
+            with running(row.process, tools, url, fastmcp) as gateway:
                 figures.setdefault(row, []).append(anyio.run(milliseconds, gateway, row, calls))
     return {row: statistics.median(rounds) for row, rounds in figures.items()}
 
@@ -215,11 +218,12 @@ def main() -> None:
             for figures in columns.values()
         ]
         print(f"| {row.title} | " + " | ".join(cells) + " |")
-    print("\nIn brackets: against the bare SDK gateway of the same protocol generation.")
+    print("\nIn brackets: against the bare SDK gateway of the same generation and upstream.")
 
 
 def _bare(row: Row) -> Row:
-    return next(r for r in ROWS if r.process == "bare" and r.is_legacy == row.is_legacy)
+    like = (row.is_legacy, row.over_http)
+    return next(r for r in ROWS if r.process == "bare" and (r.is_legacy, r.over_http) == like)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""The processes that `gateway_cpu.py` measures: `python gateway_processes.py ROLE TOOLS`.
+"""The processes that `gateway_cpu.py` measures: `python gateway_processes.py ROLE TOOLS [URL]`.
 
 Roles: `upstream` (the MCP server behind every gateway, over stdio), `direct` (the same server over
-HTTP, no gateway), `bare` (the least a gateway can be on the SDK's low-level server) and `ours`.
-Each HTTP role prints its URL on standard output.
+HTTP, no gateway), `bare` (the least a gateway can be on the SDK's low-level server) and `ours`. A
+gateway starts a stdio server of its own, or uses the one at URL. Each HTTP role prints its own URL
+on standard output.
 """
 
 from __future__ import annotations
@@ -87,22 +88,23 @@ def upstream_command(number: int) -> list[str]:
     return [sys.executable, str(Path(__file__).absolute()), "upstream", str(number)]
 
 
-async def run_upstream(number: int) -> None:
+async def run_upstream(number: int, _url: str | None) -> None:
     """The server over stdio."""
     server = echo_server(number)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-async def run_direct(number: int) -> None:
+async def run_direct(number: int, _url: str | None) -> None:
     """The server over HTTP."""
     await _serve(echo_server(number))
 
 
-async def run_bare(number: int) -> None:
+async def run_bare(number: int, url: str | None) -> None:
     """A gateway that only passes on: one client, one server, no catalogue, no checks."""
     command, *args = upstream_command(number)
-    async with Client(StdioServerParameters(command=command, args=args), cache=None) as client:
+    target = url or StdioServerParameters(command=command, args=args)
+    async with Client(target, cache=None) as client:
         listed = await client.list_tools()
 
         async def list_tools(_ctx: Context, _params: object) -> types.ListToolsResult:
@@ -122,10 +124,12 @@ async def run_bare(number: int) -> None:
         await _serve(server)
 
 
-async def run_ours(number: int) -> None:
+async def run_ours(number: int, url: str | None) -> None:
     """The crib, composed as `toolcrib serve` composes it."""
     command, *args = upstream_command(number)
     spec: JsonObject = {"transport": "stdio", "command": command, "args": [*args], "env": {}}
+    if url is not None:
+        spec = {"transport": "http", "url": url, "headers": {}}
     with tempfile.TemporaryDirectory() as home:
         # Without an encoder: vectors made in the background would be counted as calls.
         settings = CribSettings(home=Path(home), encoder="none")
@@ -167,7 +171,7 @@ async def _serve(server: Server[Any]) -> None:
         await uvicorn.Server(config).serve([listener])
 
 
-ROLES: dict[str, Callable[[int], Awaitable[None]]] = {
+ROLES: dict[str, Callable[[int, str | None], Awaitable[None]]] = {
     "upstream": run_upstream,
     "direct": run_direct,
     "bare": run_bare,
@@ -175,4 +179,5 @@ ROLES: dict[str, Callable[[int], Awaitable[None]]] = {
 }
 
 if __name__ == "__main__":
-    anyio.run(ROLES[sys.argv[1]], int(sys.argv[2]))
+    role, number, *rest = sys.argv[1:]
+    anyio.run(ROLES[role], int(number), rest[0] if rest else None)
