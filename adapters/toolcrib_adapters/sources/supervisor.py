@@ -123,7 +123,10 @@ class Supervisor:
         return self._states.get(source)
 
     async def run(
-        self, catalogue: Catalogue, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+        self,
+        catalogue: Catalogue,
+        *,
+        task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
         """Run the sources until cancelled; everything they opened is closed before this returns."""
         try:
@@ -217,10 +220,19 @@ class Supervisor:
             self._states_changed = anyio.Event()
             await self._clock.sleep(_BOARD_SECONDS)
 
-    def accepting(self, listing: Listing) -> Callable[[Snapshot], list[Change]]:
-        """The change that makes the catalogue agree with a listing."""
+    def accepting(
+        self, record: SourceRecord, listing: Listing
+    ) -> Callable[[Snapshot], list[Change]]:
+        """The change that makes the catalogue agree with what a source of `record` lists."""
         now = self._clock.now().isoformat()
-        return lambda snapshot: accept_listing(snapshot, listing, now)
+
+        def decide(snapshot: Snapshot) -> list[Change]:
+            # A source whose settings were replaced meanwhile lists what is no longer wanted.
+            if snapshot.sources.get(record.name) != record:
+                return []
+            return accept_listing(snapshot, listing, now)
+
+        return decide
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,9 +247,7 @@ class _Unopened:
         await host.report(SourceState(SourceStatus.FAILED, now, self.error.message))
         await anyio.sleep_forever()
 
-    async def call(
-        self, upstream_name: str, arguments: JsonObject, context: CallContext
-    ) -> Result:
+    async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
         raise self.error
 
 
@@ -254,4 +264,4 @@ class _Host:
 
     async def listed(self, listing: Listing) -> None:
         mine = replace(listing, source=self.running.record.name)
-        await self.catalogue.change(self.supervisor.accepting(mine))
+        await self.catalogue.change(self.supervisor.accepting(self.running.record, mine))
