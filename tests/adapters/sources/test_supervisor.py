@@ -11,7 +11,13 @@ import pytest
 from tests.registry.cribs import raw_tool
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.sources.supervisor import AGAIN_SECONDS, Supervisor
-from toolcrib_protocol.errors import MISSING_EXTRA, SOURCE_UNAVAILABLE, STORE_BUSY, ToolError
+from toolcrib_protocol.errors import (
+    MISSING_EXTRA,
+    SOURCE_UNAVAILABLE,
+    STORE_BUSY,
+    ErrorKind,
+    ToolError,
+)
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.result import Result
 from toolcrib_registry.catalogue import Catalogue
