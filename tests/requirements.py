@@ -497,7 +497,68 @@ SURFACE: Final = (
     ),
 )
 
-COMMAND_LINE: Final[tuple[Promise, ...]] = ()
+COMMAND_LINE: Final = (
+    Promise(
+        "cli-import-shapes",
+        "The configurations of Claude Desktop, Claude Code, Cursor, VS Code and Windsurf are read.",
+        "issue 2, section 7",
+    ),
+    Promise(
+        "cli-import-comments",
+        "Comments, trailing commas and a byte order mark in a configuration are read over.",
+        "issue 2, section 7",
+    ),
+    Promise(
+        "cli-import-alone",
+        "An entry that is no source is skipped with its reason; the others are imported.",
+        "issue 2, section 7",
+    ),
+    Promise(
+        "cli-exit-codes",
+        "A failed command says why on standard error and ends with a code that tells what to do.",
+        "issue 2, section 7",
+    ),
+    Promise(
+        "cli-no-traceback",
+        "Bad input, a bad home, a newer database or a taken port is a sentence, not a traceback.",
+        "issue 2, section 7",
+    ),
+    Promise(
+        "cli-search-light",
+        "Searching and reading start no source and load neither MCP nor a web server.",
+        "issue 2, section 7",
+    ),
+    Promise(
+        "cli-changes-take-effect",
+        "What one command changes is served by a running crib without restart or dropped calls.",
+        "issue 2, section 7",
+    ),
+    Promise(
+        "cli-serve-stdio",
+        "A client may start the crib itself over standard streams; their end ends it.",
+        "issue 2, section 7",
+    ),
+    Promise(
+        "cli-publish-again",
+        "Publishing the same again changes nothing.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "cli-publish-joins",
+        "A second publication of the same source joins the first.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "cli-publish-stays",
+        "What was published is there after a restart, as it was.",
+        "issue 2, section 4",
+    ),
+    Promise(
+        "cli-demo-offline",
+        "The demo goes on with what there is, in a folder of its own, and calls what it found.",
+        "issue 2, section 9",
+    ),
+)
 
 CLIENT: Final = (
     Promise(
@@ -673,6 +734,11 @@ FIELD: Final = (
         "field-o38-call-without-search",
         "A known tool is called by name without a search before.",
         "field case O-38",
+    ),
+    Promise(
+        "field-o41-network-cut",
+        "Search finds by meaning with the network cut: the encoder comes with the installation.",
+        "field case O-41",
     ),
 )
 

@@ -1,0 +1,141 @@
+"""What the commands that only read say, to people and to programs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.adapters.cli.running import Shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def filled(shell: Shell, mail: str) -> Shell:
+    assert shell.run("add", "mail", "--snapshot", mail).code == 0
+    return shell
+
+
+def test_sources_say_what_they_are_and_what_they_offer(filled: Shell, mail: str) -> None:
+    (row,) = filled.run("sources", "--json").document["sources"]
+    assert row == {
+        "name": "mail",
+        "kind": "snapshot",
+        "group": "mail",
+        "state": "not running",
+        "reason": "",
+        "retry_at": None,
+        "tools": 2,
+        "quarantined": 1,
+        "where": mail,
+    }
+    assert "not running" in filled.run("sources").out
+
+
+def test_tools_are_listed_with_reference_name_and_first_line(filled: Shell) -> None:
+    listed = filled.run("tools").out
+    assert "mail/send_letter@1.0.0" in listed
+    assert "mail__send_letter" in listed
+    assert "By post" not in listed
+    rows = filled.run("tools", "--group", "mail", "--json").document["tools"]
+    assert [row["reference"] for row in rows] == [
+        "mail/list_letters@1.0.0",
+        "mail/send_letter@1.0.0",
+    ]
+
+
+def test_quarantined_entries_are_listed_with_place_and_reason(filled: Shell) -> None:
+    (entry,) = filled.run("tools", "--quarantined", "--json").document["quarantined"]
+    assert (entry["name"], entry["position"]) == ("broken", 2)
+    assert entry["pointer"] == "/inputSchema"
+    assert "broken" in filled.run("tools", "--quarantined").out
+
+
+def test_groups_say_how_many_tools_they_have(filled: Shell) -> None:
+    (group,) = filled.run("groups", "--json").document["groups"]
+    assert (group["name"], group["tools"]) == ("mail", 2)
+    assert "mail" in filled.run("groups").out
+
+
+def test_a_tool_is_shown_whole(filled: Shell) -> None:
+    shown = filled.run("show", "mail__send_letter").out
+    assert "mail/send_letter@1.0.0" in shown
+    assert "destructive: yes" in shown
+    assert "open_world: unknown" in shown
+    assert "By post." in shown
+    document = filled.run("show", "mail/send_letter@^1", "--json").document
+    assert document["contract"]["description"] == "Send a letter to somebody.\nBy post."
+    assert document["versions"] == [{"version": "1.0.0", "status": "active", "reason": ""}]
+
+
+def test_a_retired_tool_is_listed_only_when_all_are_asked_for(filled: Shell) -> None:
+    assert filled.run("remove", "mail").code == 0
+    assert filled.run("tools", "--json").document["tools"] == []
+    rows = filled.run("tools", "--all", "--json").document["tools"]
+    assert {row["status"] for row in rows} == {"retired"}
+
+
+def test_search_answers_each_query_by_itself(filled: Shell) -> None:
+    answer = filled.run("search", "send a letter", "列出信件", "--json").document
+    first, second = answer["results"]
+    assert first["query"] == "send a letter"
+    assert first["hits"][0]["reference"] == "mail/send_letter@1.0.0"
+    assert second["hits"][0]["published_name"] == "mail__list_letters"
+    told = filled.run("search", "send a letter", "qwxzv")
+    assert "mail/send_letter" in told.out
+    assert "nothing fits 'qwxzv'" in told.err
+
+
+def test_search_keeps_to_a_group_and_a_limit(filled: Shell) -> None:
+    one = filled.run("search", "letters", "--group", "mail", "-n", "1", "--json").document
+    assert len(one["results"][0]["hits"]) == 1
+    refused = filled.run("search", "letters", "--group", "mial")
+    assert refused.code == 1
+    assert "did you mean mail?" in refused.err
+
+
+@pytest.mark.promise("field-o41-network-cut")
+def test_search_finds_by_meaning_with_the_network_cut(tmp_path: Path, mail: str) -> None:
+    cut = ("unshare", "--net", "--map-root-user")
+    if subprocess.run([*cut, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("this machine does not permit `unshare --net`")
+    shell = Shell(tmp_path / "home", encoder="default")
+    assert shell.run("add", "mail", "--snapshot", mail).code == 0
+    answer = shell.spawn("search", "post something to a friend", "--json", prefix=cut)
+    assert answer.code == 0, answer.err
+    assert answer.document["results"][0]["hits"][0]["reference"] == "mail/send_letter@1.0.0"
+    assert answer.document["degraded"] is None
+
+
+@pytest.mark.promise("cli-search-light")
+def test_search_starts_no_source_and_loads_neither_mcp_nor_web_server(filled: Shell) -> None:
+    script = (
+        "import sys; sys.argv = ['toolcrib', *{words}]\n"
+        "from toolcrib_adapters.command import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "heavy = {{'mcp', 'starlette', 'uvicorn', 'httpx2', 'alembic', 'yaml', 'asyncpg'}}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    for words in (["search", "letter"], ["tools"], ["show", "mail/send_letter"], ["sources"]):
+        done = subprocess.run(
+            [sys.executable, "-c", script.format(words=words)],
+            env=filled.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.stdout.splitlines()[-1] == "[]", (words, done.stderr)
+
+
+def test_an_empty_crib_says_how_to_fill_it(shell: Shell) -> None:
+    for words in (("sources",), ("tools",), ("groups",)):
+        assert "toolcrib add NAME" in shell.run(*words).err
+    assert "nothing is quarantined" in shell.run("tools", "--quarantined").err
+    assert json.loads(shell.run("tools", "--json").out) == {"tools": []}
