@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.schema import Dialect, declared_dialect, publish, signature
+from toolcrib_protocol.schema import publish, signature
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -56,8 +56,7 @@ class PublishedForms:
 
 def _published(record: VersionRecord) -> PublishedForm:
     contract = record.contract
-    dialect = declared_dialect(contract.input_schema) or Dialect.D2020_12
-    published = publish(contract.input_schema, dialect)
+    published = publish(contract.input_schema)
     description = " ".join(part for part in (contract.description, *published.notes) if part)
     return PublishedForm(
         published.schema, description, signature("", published.schema, contract.output_schema)
