@@ -119,7 +119,8 @@ CONTRACT: Final = (
 SCHEMA: Final = (
     Promise(
         "schema-canonical",
-        "Equal JSON values have one canonical text and one fingerprint, whatever the order of keys.",
+        "Equal JSON values have one canonical text and one fingerprint, whatever the order of "
+        "keys.",
         "issue 2, section 2",
     ),
     Promise(
@@ -153,7 +154,8 @@ CATALOGUE: Final = (
     ),
     Promise(
         "catalogue-one-provider",
-        "A tool that a source provides cannot be taken over by another; the second is refused with a reason.",
+        "A tool that a source provides cannot be taken over by another; the second is refused "
+        "with a reason.",
         "ARCHITECTURE, the words",
     ),
     Promise(
@@ -252,18 +254,21 @@ CATALOGUE: Final = (
 SOURCES: Final = (
     Promise(
         "mcp-both-generations",
-        "MCP servers of both generations are listed and called over stdio, streamable HTTP and SSE.",
+        "MCP servers of both generations are listed and called over stdio, streamable HTTP and "
+        "SSE.",
         "issue 2, section 4",
     ),
     Promise(
         "mcp-raw-lists",
-        "Every entry of every page of a server's list is read as it is; a list that fails leaves the "
+        "Every entry of every page of a server's list is read as it is; a list that fails leaves "
+        "the "
         "catalogue alone.",
         "issue 2, section 4; field cases O-04, O-16",
     ),
     Promise(
         "mcp-list-changes",
-        "A server's list is read again when it says so, when a tool turns out to be unknown, and from "
+        "A server's list is read again when it says so, when a tool turns out to be unknown, and "
+        "from "
         "time to time.",
         "issue 2, section 4",
     ),
@@ -274,12 +279,14 @@ SOURCES: Final = (
     ),
     Promise(
         "mcp-minimal-environment",
-        "A server's process gets a minimal environment, what is named for it, and its arguments unsplit.",
+        "A server's process gets a minimal environment, what is named for it, and its arguments "
+        "unsplit.",
         "issue 2, section 4; field case O-29",
     ),
     Promise(
         "mcp-states",
-        "A source says whether it is connecting, ready, needs a sign-in or has failed, why, and when it "
+        "A source says whether it is connecting, ready, needs a sign-in or has failed, why, and "
+        "when it "
         "is tried again.",
         "issue 2, section 4",
     ),
@@ -290,12 +297,14 @@ SOURCES: Final = (
     ),
     Promise(
         "mcp-calls-independent",
-        "Calls share one connection; the failure, time limit or cancellation of one touches no other.",
+        "Calls share one connection; the failure, time limit or cancellation of one touches no "
+        "other.",
         "ARCHITECTURE, rule 2",
     ),
     Promise(
         "mcp-cancel-and-progress",
-        "Cancelling a call cancels it at the server, and a server's progress reaches who asked for it.",
+        "Cancelling a call cancels it at the server, and a server's progress reaches who asked "
+        "for it.",
         "ARCHITECTURE, rule 2; field case O-22",
     ),
     Promise(
@@ -563,17 +572,20 @@ COMMAND_LINE: Final = (
 CLIENT: Final = (
     Promise(
         "client-transports",
-        "The client reaches a crib by URL, as a command, and in process, in both generations of MCP.",
+        "The client reaches a crib by URL, as a command, and in process, in both generations of "
+        "MCP.",
         "issue 2, section 8",
     ),
     Promise(
         "client-raw-results",
-        "Digits beyond 2^53, unknown fields and odd blocks of a result reach the caller as they were sent.",
+        "Digits beyond 2^53, unknown fields and odd blocks of a result reach the caller as they "
+        "were sent.",
         "issue 2, section 8",
     ),
     Promise(
         "client-typed-errors",
-        "Every error code of the crib has a class of its own or a stated one, and `unwrap()` raises it.",
+        "Every error code of the crib has a class of its own or a stated one, and `unwrap()` "
+        "raises it.",
         "issue 2, section 8",
     ),
     Promise(
@@ -588,7 +600,8 @@ CLIENT: Final = (
     ),
     Promise(
         "client-reconnects",
-        "A lost connection is opened again when it is needed; a question is then asked again, once.",
+        "A lost connection is opened again when it is needed; a question is then asked again, "
+        "once.",
         "issue 2, section 8",
     ),
     Promise(
@@ -603,7 +616,8 @@ CLIENT: Final = (
     ),
     Promise(
         "client-dispatch",
-        "A model's tool call of any of these forms is answered in its form; failures are readable answers.",
+        "A model's tool call of any of these forms is answered in its form; failures are "
+        "readable answers.",
         "issue 2, section 8",
     ),
     Promise(
@@ -666,18 +680,21 @@ FIELD: Final = (
     ),
     Promise(
         "field-o12-unknown-names",
-        "Unknown argument names are reported with the nearest known name, unless the schema is open.",
+        "Unknown argument names are reported with the nearest known name, unless the schema is "
+        "open.",
         "field case O-12",
     ),
     Promise(
         "field-secrets-by-reference",
-        "Secrets come into settings by reference; a variable that is not set stops its source only, and "
+        "Secrets come into settings by reference; a variable that is not set stops its source "
+        "only, and "
         "no value reaches a state, an error or a log.",
         "field case O-29",
     ),
     Promise(
         "field-noise-on-stdio",
-        "Banners, bad bytes, long lines and floods on a server's pipes cost at most their own call.",
+        "Banners, bad bytes, long lines and floods on a server's pipes cost at most their own "
+        "call.",
         "field case O-21",
     ),
     Promise(
@@ -687,12 +704,14 @@ FIELD: Final = (
     ),
     Promise(
         "field-o01-same-name",
-        "Two sources may offer the same tool name; both stay callable under names that do not depend on who came first.",
+        "Two sources may offer the same tool name; both stay callable under names that do not "
+        "depend on who came first.",
         "field case O-01",
     ),
     Promise(
         "field-o03-names-are-looked-up",
-        "A call is routed by a table, never by cutting its name apart, and names stay when other sources come.",
+        "A call is routed by a table, never by cutting its name apart, and names stay when other "
+        "sources come.",
         "field case O-03",
     ),
     Promise(
@@ -702,7 +721,8 @@ FIELD: Final = (
     ),
     Promise(
         "field-o12-unknown-arguments",
-        "An argument name the schema does not know is refused with the likely name, or reported in a lenient group.",
+        "An argument name the schema does not know is refused with the likely name, or reported "
+        "in a lenient group.",
         "field case O-12",
     ),
     Promise(

@@ -1,1 +1,1 @@
-"""Technology: sources, stores, search, surfaces, and the composition root that puts them together."""
+"""Technology: sources, stores, search, surfaces, and the composition root over them."""

@@ -1,5 +1,7 @@
-"""The settings of a crib: where it lives, which database, which encoder. Nothing else reads the environment
-for toolcrib's own settings; sources expand `${NAME}` from it by themselves.
+"""The settings of a crib: where it lives, which database, which encoder.
+
+Nothing else reads the environment for toolcrib's own settings; sources expand `${NAME}` from it by
+themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 
 
 class CribSettings(BaseSettings):
-    """Read from `TOOLCRIB_HOME`, `TOOLCRIB_DATABASE`, `TOOLCRIB_ENCODER`; arguments of the command line win."""
+    """Read from `TOOLCRIB_HOME`, `TOOLCRIB_DATABASE`, `TOOLCRIB_ENCODER`; arguments win."""
 
     model_config = SettingsConfigDict(env_prefix="TOOLCRIB_", frozen=True, extra="ignore")
 

@@ -1,1 +1,4 @@
-"""The language of tools: contracts, names, versions, schemas, results, errors. Pure values, no I/O."""
+"""The language of tools: contracts, names, versions, schemas, results, errors.
+
+Pure values, no I/O.
+"""

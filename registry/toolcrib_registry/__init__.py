@@ -1,1 +1,4 @@
-"""What the crib knows and decides: catalogue, search, calls. The outside world only through ports."""
+"""What the crib knows and decides: catalogue, search, calls.
+
+The outside world only through ports.
+"""

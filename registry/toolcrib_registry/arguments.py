@@ -1,8 +1,8 @@
 """The arguments of a call, made ready for the source or refused with a lesson.
 
-The exact schema decides. Two things models do with good intent are mended without guessing: arguments that are
-missing or null mean none, and a null for an optional field that does not take null means "not set". Pure; used
-by the path of a call only.
+The exact schema decides. Two things models do with good intent are mended without guessing:
+arguments that are missing or null mean none, and a null for an optional field that does not take
+null means "not set". Pure; used by the path of a call only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.schema import Checker, UnknownArgument, Violation
-
     from toolcrib_registry.records import VersionRecord
 
 _LONGEST_EXAMPLE: Final = 1_500
@@ -94,7 +93,12 @@ def _walk(value: Json, tokens: Iterable[str]) -> Json | object:
     for token in tokens:
         if isinstance(here, dict) and token in here:
             here = here[token]
-        elif isinstance(here, list) and token.isascii() and token.isdigit() and int(token) < len(here):
+        elif (
+            isinstance(here, list)
+            and token.isascii()
+            and token.isdigit()
+            and int(token) < len(here)
+        ):
             here = here[int(token)]
         else:
             return ...

@@ -1,8 +1,8 @@
 """The one path of a call: resolve, authorise, check, dispatch, classify.
 
-Direct calls, meta-tool calls, lists of calls and everything later (plans, retries, fallbacks) go through
-`Calls.call`; nothing else talks to a provider, so there is one place where permission is decided. Failures are
-results here, never exceptions, except faults of our own.
+Direct calls, meta-tool calls, lists of calls and everything later (plans, retries, fallbacks) go
+through `Calls.call`; nothing else talks to a provider, so there is one place where permission is
+decided. Failures are results here, never exceptions, except faults of our own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from toolcrib_protocol.errors import (
 from toolcrib_protocol.names import Reference
 from toolcrib_protocol.result import META_PREFIX, Result
 from toolcrib_protocol.version import VersionRange
-
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.checkers import Checkers
 from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll, Caller
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from toolcrib_protocol.json_value import Json, JsonObject
-
     from toolcrib_registry.arguments import ReadyArguments
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.permissions import Policy
@@ -51,7 +49,7 @@ LONGEST_TIMEOUT_SECONDS: Final = 900.0
 MOST_CALLS_AT_ONCE: Final = 50
 """How many calls one list may hold; all of them run at the same time."""
 GRACE_SECONDS: Final = 2.0
-"""How much later than its provider the path gives up, so that the provider's own words reach the caller."""
+"""How much later than its provider the path gives up: the provider's own words come first."""
 # Sent, but no answer: harmless to repeat only where the contract says so.
 _SENT_WITHOUT_ANSWER: Final = frozenset({SOURCE_DISCONNECTED, TOOL_TIMED_OUT, TOOL_CRASHED})
 
@@ -107,7 +105,7 @@ class Calls:
         return _marked(result, record, arguments)
 
     async def call_many(self, calls: Sequence[Call]) -> list[Result]:
-        """The results of all calls, in their order; they run at once and cost the maximum, not the sum."""
+        """The results of all calls, in their order; they cost the maximum, not the sum."""
         results: list[Result] = [Result()] * len(calls)
 
         async def keep(position: int, call: Call) -> None:
@@ -115,7 +113,7 @@ class Calls:
                 results[position] = await self.call(call)
             except Exception:  # noqa: BLE001 - a worker's border: our fault in one call must not cancel its siblings
                 _log.exception("the call of %r failed inside toolcrib", call.tool)
-                text = f"a fault inside toolcrib while {call.tool!r} was called; its log has the details"
+                text = f"a fault inside toolcrib calling {call.tool!r}; its log has the details"
                 results[position] = Result.failed(ToolError(INTERNAL, text))
 
         async with anyio.create_task_group() as group:
@@ -140,11 +138,14 @@ class Calls:
         except ToolError as error:
             if error.code != UNKNOWN_TOOL:
                 raise
-        # Refused and unknown look the same from outside, and neither names what the caller may not see.
+        # Refused and unknown look the same from outside, and neither names what the caller may not
+        # see.
         raise self._visible(snapshot, call.caller).unknown(call.tool)
 
     def _visible(self, snapshot: Snapshot, caller: Caller) -> Snapshot:
-        tools = {id_: tool for id_, tool in snapshot.tools.items() if self._policy.allows(caller, id_)}
+        tools = {
+            id_: tool for id_, tool in snapshot.tools.items() if self._policy.allows(caller, id_)
+        }
         return replace(snapshot, tools=tools)
 
     def _checked(self, record: VersionRecord, given: Json) -> ReadyArguments:
@@ -166,7 +167,9 @@ class Calls:
             with anyio.fail_after(seconds + self.grace_seconds):
                 return await provider.call(record.upstream_name, arguments.values, context)
         except TimeoutError:
-            text = f"{record.contract.id} gave no answer within {seconds:g} s; the call may have run"
+            text = (
+                f"{record.contract.id} gave no answer within {seconds:g} s; the call may have run"
+            )
             return Result.failed(
                 _classified(ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE), record)
             )
@@ -185,7 +188,8 @@ def _classified(error: ToolError, record: VersionRecord) -> ToolError:
         return error
     return ToolError(
         OUTCOME_UNKNOWN,
-        f"{error.message}. {record.contract.id} does not declare that repeating it is harmless: look whether "
+        f"{error.message}. {record.contract.id} does not declare that repeating it is "
+        "harmless: look whether "
         "it took effect before calling it again",
         ErrorKind.NEEDS_HUMAN,
         {**error.details, "cause": error.code},

@@ -1,7 +1,7 @@
 """Compiled checkers of input schemas, one per version of a tool, made at the first call.
 
-Versions never change, so a compiled checker is good for as long as the version is; the least recently used
-ones go when there are too many.
+Versions never change, so a compiled checker is good for as long as the version is; the least
+recently used ones go when there are too many.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class Checkers:
         """
         checker = self._compiled.get(record.fingerprint)
         if checker is None:
-            checker = self._compiled[record.fingerprint] = Checker.compile(record.contract.input_schema)
+            checker = self._compiled[record.fingerprint] = Checker.compile(
+                record.contract.input_schema
+            )
             if len(self._compiled) > self._most:
                 self._compiled.popitem(last=False)
         else:

@@ -6,6 +6,7 @@ Shipped, so that users' tests need not wait either.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from math import inf
 
 import anyio
 import anyio.lowlevel
@@ -45,9 +46,9 @@ class HandClock:
             if sleeper in self._sleepers:
                 self._sleepers.remove(sleeper)
 
-    async def sleeper(self) -> None:
-        """Wait until somebody sleeps on this clock."""
-        while not self._sleepers:
+    async def sleeper(self, within_seconds: float = inf) -> None:
+        """Wait until somebody sleeps on this clock who is due in `within_seconds` or earlier."""
+        while not any(at <= self._elapsed + within_seconds for at, _ in self._sleepers):
             await self._came.wait()
 
     def advance(self, seconds: float) -> None:

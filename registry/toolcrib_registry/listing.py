@@ -1,8 +1,9 @@
 """What a source says it offers, turned into changes of the catalogue.
 
-Each entry is judged alone: accepted, repaired and marked, or quarantined with a reason; its siblings never
-suffer. An unchanged entry makes no change, a changed one becomes the next version, a missing one is retired.
-Pure: snapshot and listing in, changes out. Used by the supervisor of sources and by publishing.
+Each entry is judged alone: accepted, repaired and marked, or quarantined with a reason; its
+siblings never suffer. An unchanged entry makes no change, a changed one becomes the next version, a
+missing one is retired. Pure: snapshot and listing in, changes out. Used by the supervisor of
+sources and by publishing.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class Listing:
 
     Attributes:
         source: the source's name.
-        entries: in the source's order; raw JSON as an MCP `tools/list` has it (at home in the source's group), or our
-            own contracts (at home in the group that they name).
+        entries: in the source's order; raw JSON as an MCP `tools/list` has it (at home in the
+            source's group), or our own contracts (at home in the group that they name).
         title: the source's own title, for its home group.
         description: what the source says about itself (instructions), for its home group.
         quarantined: entries that could not even be read as one of the two, already judged.
@@ -105,7 +106,9 @@ def remove_source(snapshot: Snapshot, name: str, now: str) -> list[Change]:
     ]
     if name in snapshot.quarantined:
         changes.append(SetQuarantine(name, ()))
-    shares_group = any(s.group == source.group for s in snapshot.sources.values() if s is not source)
+    shares_group = any(
+        s.group == source.group for s in snapshot.sources.values() if s is not source
+    )
     group = snapshot.groups.get(source.group)
     if group is not None and not group.members and not shares_group:
         changes.append(DropGroup(group.name))
@@ -154,7 +157,11 @@ class _Acceptance:
     def all_changes(self) -> list[Change]:
         before = self._snapshot.quarantined.get(self._source.name, ())
         now = tuple(self.quarantined)
-        return self._changes if now == before else [*self._changes, SetQuarantine(self._source.name, now)]
+        return (
+            self._changes
+            if now == before
+            else [*self._changes, SetQuarantine(self._source.name, now)]
+        )
 
     def consider(self, position: int, entry: Json | Contract) -> None:
         offer = self._offer(position, entry)
@@ -169,13 +176,18 @@ class _Acceptance:
         else:
             raw = entry if isinstance(entry, dict) else record.contract.as_json()
             self.quarantined.append(
-                QuarantineRecord(self._source.name, position, record.upstream_name, "/name", problem, raw)
+                QuarantineRecord(
+                    self._source.name, position, record.upstream_name, "/name", problem, raw
+                )
             )
 
     def retire_the_rest(self) -> None:
+        name = self._source.name
         for tool in self._snapshot.tools.values():
-            if tool.id not in self._seen:
-                self._changes.extend(_retirement(tool, self._source.name, NOT_LISTED, self._now))
+            # Cheapest first: this looks at all tools of all sources.
+            is_mine = any(record.source == name for record in tool.versions.values())
+            if is_mine and tool.id not in self._seen:
+                self._changes.extend(_retirement(tool, name, NOT_LISTED, self._now))
 
     def _offer(
         self, position: int, entry: Json | Contract
@@ -184,15 +196,35 @@ class _Acceptance:
         if isinstance(entry, Contract):
             declared = entry.version if entry.declares_version else None
             return self._record(entry, entry.name), declared
+        known = self._known(entry)
+        if known is not None:
+            return known, None
         verdict = judge(entry)
         if isinstance(verdict, Quarantined):
-            raw: JsonObject = verdict.raw if isinstance(verdict.raw, dict) else {"entry": verdict.raw}
+            raw: JsonObject = (
+                verdict.raw if isinstance(verdict.raw, dict) else {"entry": verdict.raw}
+            )
             return QuarantineRecord(
                 self._source.name, position, verdict.name, verdict.pointer, verdict.reason, raw
             )
         repairs = tuple(str(repair) for repair in verdict.repairs)
         contract = _foreign_contract(self._source.group, verdict)
         return self._record(contract, verdict.name, verdict.raw, repairs), None
+
+    def _known(self, entry: Json) -> VersionRecord | None:
+        """The version that exactly this entry became before, so that it is not judged again.
+
+        Judging compiles schemas, which takes milliseconds, and at every start every source lists
+        mostly what it listed before. A release that judges differently empties the stored entries
+        when it migrates.
+        """
+        name = entry.get("name") if isinstance(entry, dict) else None
+        if not isinstance(name, str):
+            return None
+        tool = self._snapshot.tools.get(ToolId(self._source.group, name))
+        mine = [r for r in tool.versions.values() if r.source == self._source.name] if tool else []
+        made = (record for record in mine if record.came_from(entry))
+        return max(made, key=lambda record: record.version, default=None)
 
     def _record(
         self,
@@ -211,7 +243,9 @@ class _Acceptance:
         tool = self._snapshot.tools.get(offer.tool)
         if tool is None:
             return None
-        others = {r.source for v, r in tool.versions.items() if tool.is_callable(v)} - {self._source.name}
+        others = {r.source for v, r in tool.versions.items() if tool.is_callable(v)} - {
+            self._source.name
+        }
         if others:
             return f"{offer.tool} is provided by the source {min(others)!r} already"
         return _version_problem(tool, offer, declared)
@@ -241,7 +275,9 @@ class _Acceptance:
         self._changes.append(AllocateName(tool, name))
 
     def _add(self, offer: VersionRecord, version: Version) -> None:
-        status = StatusRecord("deprecated" if offer.contract.deprecation else "active", "", self._now)
+        status = StatusRecord(
+            "deprecated" if offer.contract.deprecation else "active", "", self._now
+        )
         self._changes += [
             AddVersion(replace(offer, version=version)),
             SetStatus(offer.tool, version, status),
@@ -261,7 +297,9 @@ class _Acceptance:
     def _retire_replaced(self, tool: ToolRecord, offer: VersionRecord) -> None:
         """A source serves one contract at a time: callers of an old one would reach the new one unchecked."""
         for version, record in tool.versions.items():
-            if tool.is_callable(version) and not _differs_in_text_only(record.contract, offer.contract):
+            if tool.is_callable(version) and not _differs_in_text_only(
+                record.contract, offer.contract
+            ):
                 self._changes.append(self._replaced(tool.id, version))
 
     def _replaced(self, tool: ToolId, version: Version) -> SetStatus:
@@ -304,13 +342,25 @@ def _next_version(tool: ToolRecord, contract: Contract) -> Version:
 
 
 _TEXT = frozenset(
-    {"version", "title", "description", "when_to_use", "when_not_to_use", "examples", "tags", "icons", "meta"}
+    {
+        "version",
+        "title",
+        "description",
+        "when_to_use",
+        "when_not_to_use",
+        "examples",
+        "tags",
+        "icons",
+        "meta",
+    }
 )
 
 
 def _differs_in_text_only(old: Contract, new: Contract) -> bool:
     exclude = set(_TEXT)
-    return old.model_dump(mode="json", exclude=exclude) == new.model_dump(mode="json", exclude=exclude)
+    return old.model_dump(mode="json", exclude=exclude) == new.model_dump(
+        mode="json", exclude=exclude
+    )
 
 
 def _foreign_contract(group: str, tool: Adopted) -> Contract:

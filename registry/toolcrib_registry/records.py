@@ -105,6 +105,14 @@ class VersionRecord:
             "" if raw is None else _text(raw),
         )
 
+    def came_from(self, raw: Json) -> bool:
+        """Whether exactly this entry, as its source sent it, became this version."""
+        try:
+            return self.raw == _text(raw)
+        except (ValueError, RecursionError):
+            # Not JSON, or nested without end: no such entry ever became a version.
+            return False
+
 
 def _text(value: Json) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)

@@ -1,4 +1,4 @@
-"""A provider in memory for tests of the path of a call: a real one, whose tools are Python functions."""
+"""A provider in memory for tests of calls: a real one, whose tools are Python functions."""
 
 from __future__ import annotations
 

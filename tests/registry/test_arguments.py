@@ -18,7 +18,9 @@ def record(schema: dict[str, object], name: str = "walk") -> VersionRecord:
 def refusal(schema: dict[str, object], given: object) -> ToolError:
     tool = record(schema)
     try:
-        ready_arguments(tool, Checker.compile(tool.contract.input_schema), given, refuses_unknown=True)  # type: ignore[arg-type]
+        ready_arguments(
+            tool, Checker.compile(tool.contract.input_schema), given, refuses_unknown=True
+        )  # type: ignore[arg-type]
     except ToolError as error:
         return error
     raise AssertionError("nothing was refused")

@@ -1,4 +1,4 @@
-"""The one path of a call: checked before the source is touched, honest about what may have happened."""
+"""The one path of a call: checked before the source is touched, honest about what happened."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ async def test_wrong_arguments_are_refused_with_pointer_expected_received_and_an
 
 @pytest.mark.promise("field-o12-unknown-arguments")
 async def test_an_unknown_argument_is_refused_with_the_likely_name() -> None:
-    calls, provider, _ = await desk(raw_tool("walk", {"path": TEXT, "recursive": {"type": "boolean"}}))
+    calls, provider, _ = await desk(
+        raw_tool("walk", {"path": TEXT, "recursive": {"type": "boolean"}})
+    )
     result = await calls.call(Call("desk/walk", {"path": "/a", "recursve": True}))
     assert "did you mean 'recursive'?" in result.text
     assert provider.called == []
@@ -104,14 +106,19 @@ async def test_a_lenient_group_lets_an_unknown_argument_through_and_reports_it()
 
 
 @pytest.mark.promise("field-o07-null-arguments")
-async def test_no_arguments_mean_none_and_a_null_for_an_unset_optional_is_dropped_but_a_meant_one_kept() -> None:
+async def test_no_arguments_mean_none_and_only_a_null_that_means_nothing_is_dropped() -> None:
     nullable: JsonObject = {"anyOf": [TEXT, {"type": "null"}]}
     inner: JsonObject = {"type": "object", "properties": {"deep": TEXT, "more": nullable}}
     calls, provider, _ = await desk(
         raw_tool("find", {"q": TEXT, "after": TEXT, "parent": nullable, "inner": inner})
     )
     await calls.call(Call("desk/find", None))
-    given: JsonObject = {"q": "x", "after": None, "parent": None, "inner": {"deep": None, "more": None}}
+    given: JsonObject = {
+        "q": "x",
+        "after": None,
+        "parent": None,
+        "inner": {"deep": None, "more": None},
+    }
     await calls.call(Call("desk/find", given))
     assert provider.called == [
         ("find", {}), ("find", {"q": "x", "parent": None, "inner": {"more": None}}),
@@ -171,7 +178,9 @@ async def test_what_a_caller_may_not_see_looks_like_what_does_not_exist() -> Non
     assert (await calls.call(Call("desk/secret", caller=Caller("boss")))).status is Status.SUCCESS
 
 
-async def test_a_call_that_was_cut_off_is_retryable_only_where_repeating_is_declared_harmless() -> None:
+async def test_a_call_that_was_cut_off_is_retryable_only_where_repeating_is_declared_harmless() -> (
+    None
+):
     calls, provider, _ = await desk(raw_tool("write"), raw_tool("read", **READS))
     provider.tools = {"write": broken_off, "read": broken_off}
     read = await calls.call(Call("desk/read"))

@@ -29,7 +29,7 @@ def contract(name: str = "send", *, text: str = "Send.", **more: object) -> Cont
 
 
 @pytest.mark.promise("field-o01-same-name")
-async def test_two_sources_with_one_tool_name_keep_both_under_names_that_do_not_depend_on_order() -> None:
+async def test_two_sources_with_one_tool_name_keep_both_whatever_their_order() -> None:
     names = []
     for order in (("stage", "prod"), ("prod", "stage")):
         catalogue = await memory_catalogue()
@@ -67,7 +67,9 @@ async def test_published_names_stay_when_another_source_comes_and_route_by_table
 
 
 @pytest.mark.promise("field-o04-one-bad-tool")
-async def test_bad_entries_are_quarantined_with_pointer_and_reason_and_their_siblings_live() -> None:
+async def test_bad_entries_are_quarantined_with_pointer_and_reason_and_their_siblings_live() -> (
+    None
+):
     catalogue = await memory_catalogue()
     bad = [
         {"name": "a", "inputSchema": {}},
@@ -79,7 +81,13 @@ async def test_bad_entries_are_quarantined_with_pointer_and_reason_and_their_sib
     after = await listed(catalogue, "up", raw_tool("good"), *bad)
     assert [record.tool.name for record in after.live_tools()] == ["good"]
     quarantined = after.quarantined["up"]
-    assert [(e.position, e.name) for e in quarantined] == [(1, "a"), (2, "b"), (3, "c"), (4, None), (5, None)]
+    assert [(e.position, e.name) for e in quarantined] == [
+        (1, "a"),
+        (2, "b"),
+        (3, "c"),
+        (4, None),
+        (5, None),
+    ]
     assert all(entry.reason for entry in quarantined)
     assert [entry.pointer for entry in quarantined][:4] == [
         "/inputSchema", "/inputSchema", "/inputSchema/type", "/name",
@@ -88,7 +96,9 @@ async def test_bad_entries_are_quarantined_with_pointer_and_reason_and_their_sib
 
 async def test_a_name_listed_twice_is_used_once() -> None:
     catalogue = await memory_catalogue()
-    after = await listed(catalogue, "up", raw_tool("one"), raw_tool("one", {"a": {"type": "string"}}))
+    after = await listed(
+        catalogue, "up", raw_tool("one"), raw_tool("one", {"a": {"type": "string"}})
+    )
     assert [entry.position for entry in after.quarantined["up"]] == [1]
     assert "twice" in after.quarantined["up"][0].reason
 
@@ -99,6 +109,14 @@ async def test_the_same_list_again_changes_nothing() -> None:
     first = await listed(catalogue, "up", *entries)
     again = await listed(catalogue, "up", *entries, now=LATER)
     assert again is first
+
+
+async def test_an_entry_that_is_not_json_is_judged_although_its_name_is_known() -> None:
+    catalogue = await memory_catalogue()
+    await listed(catalogue, "up", raw_tool("send"))
+    after = await listed(catalogue, "up", {**raw_tool("send"), "weight": float("nan")})
+    assert [entry.name for entry in after.quarantined["up"]] == ["send"]
+    assert after.tools[ToolId("up", "send")].head is None
 
 
 async def test_a_list_without_its_faults_clears_the_quarantine() -> None:
@@ -121,7 +139,9 @@ async def test_another_text_is_a_patch_and_the_old_version_still_answers() -> No
 
 
 @pytest.mark.promise("catalogue-versions-never-change")
-async def test_another_schema_is_a_new_major_and_the_old_one_is_retired_because_nobody_serves_it() -> None:
+async def test_another_schema_is_a_new_major_and_the_old_one_is_retired_because_nobody_serves_it() -> (
+    None
+):
     catalogue = await memory_catalogue()
     await listed(catalogue, "up", raw_tool("one"))
     after = await listed(catalogue, "up", raw_tool("one", {"a": {"type": "string"}}), now=LATER)

@@ -1,7 +1,7 @@
 """What every kind of source looks like to the supervisor that runs it.
 
-One file or package a kind implements `Source`; `supervisor.py` opens, runs and ends them. A source knows nothing
-of the catalogue: it reports its state and what it lists to its host.
+One file or package a kind implements `Source`; `supervisor.py` opens, runs and ends them. A source
+knows nothing of the catalogue: it reports its state and what it lists to its host.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs the sources of the catalogue in this process: opens, watches, replaces and ends them.
 
-Each source lives in a task of its own; a source whose settings change is ended and opened anew, the others are not
-touched. What the sources report is pinned on the board that other processes read. Not a policy of calls: it
-hands out providers, `toolcrib_registry.calls` uses them.
+Each source lives in a task of its own; a source whose settings change is ended and opened anew, the
+others are not touched. What the sources report is pinned on the board that other processes read.
+Not a policy of calls: it hands out providers, `toolcrib_registry.calls` uses them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Running:
 
 
 class Supervisor:
-    """The running sources of one crib; also the `Providers` of its calls and a `Follower` of its catalogue."""
+    """The running sources of one crib: `Providers` of its calls, `Follower` of its catalogue."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Supervisor:
         if running is None:
             raise ToolError(
                 SOURCE_UNAVAILABLE,
-                f"the source {source!r} does not run in this crib; `toolcrib sources` shows its state",
+                f"the source {source!r} does not run in this crib; `toolcrib sources` tells why",
                 ErrorKind.RETRYABLE,
             )
         return running.source
@@ -180,7 +180,7 @@ class Supervisor:
             running.ended.set()
 
     async def _run_source(self, running: _Running, host: _Host) -> None:
-        """Run a source until cancelled; one that ends with an error (a busy database, a fault of ours) is opened anew."""
+        """Run a source until cancelled; one that ends with an error is opened anew."""
         while True:
             try:
                 await running.source.run(host)
@@ -237,7 +237,7 @@ class Supervisor:
 
 @dataclass(frozen=True, slots=True)
 class _Unopened:
-    """Stands for a source that this installation cannot open: other settings, or another package, are needed."""
+    """Stands for a source that cannot be opened here: it needs other settings or a package."""
 
     error: ToolError
     clock: Clock
@@ -247,7 +247,12 @@ class _Unopened:
         await host.report(SourceState(SourceStatus.FAILED, now, self.error.message))
         await anyio.sleep_forever()
 
-    async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
+    async def call(
+        self,
+        upstream_name: str,  # noqa: ARG002 - the port's signature
+        arguments: JsonObject,  # noqa: ARG002 - the port's signature
+        context: CallContext,  # noqa: ARG002 - the port's signature
+    ) -> Result:
         raise self.error
 
 

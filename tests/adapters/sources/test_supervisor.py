@@ -87,7 +87,11 @@ async def running(
 
     openers = {SourceKind.MCP: opened}
     supervisor = Supervisor(
-        openers, store, clock or SystemClock(), crib="me", wants=lambda source: source.name != "unwanted"
+        openers,
+        store,
+        clock or SystemClock(),
+        crib="me",
+        wants=lambda source: source.name != "unwanted",
     )
     catalogue = await Catalogue.open(store, (supervisor,))
     async with anyio.create_task_group() as tasks:
@@ -144,9 +148,12 @@ async def test_a_source_with_a_fault_of_ours_is_told_as_failed_and_the_others_ru
 
 
 @pytest.mark.parametrize(
-    ("spec", "reason"), [({"busy": "yes"}, "the database is busy"), ({"ends": "yes"}, "it ended by itself")]
+    ("spec", "reason"),
+    [({"busy": "yes"}, "the database is busy"), ({"ends": "yes"}, "it ended by itself")],
 )
-async def test_a_source_that_ended_is_opened_anew_after_a_pause(spec: dict[str, str], reason: str) -> None:
+async def test_a_source_that_ended_is_opened_anew_after_a_pause(
+    spec: dict[str, str], reason: str
+) -> None:
     clock = HandClock()
     async with running([], clock) as (catalogue, supervisor, _):
         await ready(catalogue, supervisor, record("a", **spec))
