@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# A run of letters costs about a token for six letters; digits come in threes; each mark is one
-# token; a CJK character is about 0.8, counted as one.
-_PIECES = re.compile(r"[A-Za-z]+|[0-9]+|\s+|.", re.ASCII | re.DOTALL)
-_LETTERS_A_TOKEN: Final = 6
+# A run of letters costs about a token for nine letters, a run of marks one for three (`":{"` is one
+# token); digits come in threes; a CJK character is about 0.8, counted as one.
+_PIECES = re.compile(r"[A-Za-z]+|[0-9]+|\s+|[!-/:-@\[-`{-~]+|.", re.ASCII | re.DOTALL)
+_LETTERS_A_TOKEN: Final = 9
 _DIGITS_A_TOKEN: Final = 3
+_MARKS_A_TOKEN: Final = 3
 
 
 def estimate_tokens(text: str) -> int:
@@ -24,9 +25,11 @@ def estimate_tokens(text: str) -> int:
 
 def _cost(piece: str) -> int:
     first = piece[0]
-    if first.isascii() and first.isalpha():
+    if first.isspace():
+        # A single blank belongs to the word after it.
+        return int(piece != " ")
+    if not first.isascii():
+        return 1
+    if first.isalpha():
         return -(-len(piece) // _LETTERS_A_TOKEN)
-    if first.isascii() and first.isdigit():
-        return -(-len(piece) // _DIGITS_A_TOKEN)
-    # A single blank belongs to the word after it.
-    return 0 if piece == " " else 1
+    return -(-len(piece) // (_DIGITS_A_TOKEN if first.isdigit() else _MARKS_A_TOKEN))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.permissions import Caller, Policy
     from toolcrib_registry.snapshot import Snapshot
 
-SUMMARY_TOKENS: Final = 450
+SUMMARY_TOKENS: Final = 360
 """How many (estimated) tokens the summary may take, whatever the number of groups."""
 _LINE_LENGTHS: Final = (120, 80, 50, 30, 18)
 _NAMED_TOOLS: Final = 3

@@ -40,7 +40,7 @@ def test_no_groups_are_told_as_no_tools() -> None:
 @pytest.mark.parametrize("number", [1, 5, 20, 40, 60, 100, 400, 5_000])
 @pytest.mark.promise("surface-token-budget")
 def test_the_summary_keeps_its_budget_whatever_the_number_of_groups(number: int) -> None:
-    assert estimate_tokens(summary(many(number))) <= 450
+    assert estimate_tokens(summary(many(number))) <= 360
 
 
 @pytest.mark.promise("surface-token-budget")

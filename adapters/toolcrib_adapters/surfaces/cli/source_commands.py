@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,7 +38,11 @@ def sources(home: HomeOption = None, as_json: JsonOption = False) -> None:
     async def work() -> None:
         async with open_store(session.settings) as store:
             snapshot, states = await store.snapshot(), await store.reported()
-        rows = [_row(snapshot, record, states) for _, record in sorted(snapshot.sources.items())]
+        tools = Counter(version.source for version in snapshot.live_tools())
+        rows = [
+            _row(snapshot, record, states, tools[name])
+            for name, record in sorted(snapshot.sources.items())
+        ]
         if as_json:
             session.output.document({"sources": [*rows]})
             return
@@ -77,7 +82,9 @@ def _without(name: str, now: str, snapshot: Snapshot) -> list[Change]:
     return remove_source(snapshot, name, now)
 
 
-def _row(snapshot: Snapshot, record: SourceRecord, states: Mapping[str, SourceState]) -> JsonObject:
+def _row(
+    snapshot: Snapshot, record: SourceRecord, states: Mapping[str, SourceState], tools: int
+) -> JsonObject:
     state = states.get(record.name)
     return {
         "name": record.name,
@@ -86,7 +93,7 @@ def _row(snapshot: Snapshot, record: SourceRecord, states: Mapping[str, SourceSt
         "state": state.status.value if state else "not running",
         "reason": state.reason if state else "",
         "retry_at": state.retry_at if state else None,
-        "tools": sum(version.source == record.name for version in snapshot.live_tools()),
+        "tools": tools,
         "quarantined": len(snapshot.quarantined.get(record.name, ())),
         "where": _where(record),
     }
