@@ -408,7 +408,68 @@ SOURCES: Final = (
     ),
 )
 
-SEARCH: Final[tuple[Promise, ...]] = ()
+SEARCH: Final = (
+    Promise(
+        "search-masks",
+        "What the asker may not see takes no place in an answer, and is not found by name either.",
+        "issue 2, section 5; field case O-42",
+    ),
+    Promise(
+        "search-group",
+        "A question can be limited to a group with its guests; an unknown group is refused with "
+        "the nearest names.",
+        "issue 2, section 5",
+    ),
+    Promise(
+        "search-live",
+        "What is published is found at once by its words and soon by its meaning; what may not be "
+        "called is not found.",
+        "ARCHITECTURE, sections 4 and 7",
+    ),
+    Promise(
+        "search-many-queries",
+        "Several queries have answers of their own and one fair order; groups are derived from "
+        "the hits.",
+        "issue 2, section 5",
+    ),
+    Promise("search-steps", "Each step of a long request gets its tool.", "RETRIEVAL, section 2"),
+    Promise(
+        "search-diverse", "Copies of one tool do not fill an answer.", "ARCHITECTURE, section 4"
+    ),
+    Promise(
+        "search-cached",
+        "A repeated question is answered from memory, and never from an older catalogue.",
+        "ARCHITECTURE, section 7",
+    ),
+    Promise(
+        "search-words-only", "Without an encoder, words alone find tools.", "issue 2, section 5"
+    ),
+    Promise(
+        "search-weak",
+        "A hit that perhaps does not fit says so.",
+        "issue 2, section 5",
+    ),
+    Promise(
+        "search-restart",
+        "A stored index is complete after a restart, and an interrupted build goes on.",
+        "issue 2, section 5",
+    ),
+    Promise(
+        "search-encoder-files",
+        "The wheel's encoder files are those of their card, with their licence.",
+        "issue 2, section 5",
+    ),
+    Promise(
+        "search-two-processes",
+        "Several processes share one index folder.",
+        "issue 2, section 9.3",
+    ),
+    Promise(
+        "search-quality",
+        "On our own catalogue in English and Chinese, search holds its measured quality.",
+        "issue 2, section 9.5",
+    ),
+)
 
 SURFACE: Final = (
     Promise(
@@ -638,6 +699,57 @@ CLIENT: Final = (
 )
 
 FIELD: Final = (
+    Promise(
+        "search-index-agrees",
+        "The index agrees with the catalogue after deletes, edits, damage and changes while nobody "
+        "looked.",
+        "field case O-36",
+    ),
+    Promise(
+        "search-killed-while-saving",
+        "A process killed while it saves the index costs nothing but time.",
+        "field case O-36",
+    ),
+    Promise(
+        "search-model-changed",
+        "Vectors of another model, or made by other rules, are never used; words answer meanwhile.",
+        "field case O-37",
+    ),
+    Promise(
+        "search-model-missing",
+        "A model that cannot be loaded means words only, says so, and costs no index.",
+        "field case O-37",
+    ),
+    Promise(
+        "search-exact-names",
+        "A tool that is named is found first, in any spelling; several names each get a place.",
+        "field case O-38",
+    ),
+    Promise(
+        "search-peoples-words",
+        "People's words find tools that are described in others; codes and host names are found too.",
+        "field case O-39",
+    ),
+    Promise(
+        "search-nothing-fits",
+        "Gibberish finds nothing; a name is found however little it means.",
+        "field case O-39",
+    ),
+    Promise(
+        "search-languages",
+        "Text without spaces, with accents or in full width is found by its words.",
+        "field case O-40",
+    ),
+    Promise(
+        "search-odd-queries",
+        "No query breaks the search: blank, one letter, 10,000 letters, emoji.",
+        "field case O-40",
+    ),
+    Promise(
+        "search-offline",
+        "Searching opens no connection and works without a network, by words and by meaning.",
+        "field case O-41",
+    ),
     Promise(
         "field-o04-judged-alone",
         "One malformed tool is quarantined with the place and the reason; its siblings live.",

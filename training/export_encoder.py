@@ -56,7 +56,7 @@ def read_weights(path: Path) -> dict[str, Array]:
 
 
 class Graph:
-    """An ONNX graph under construction; each method adds a node and gives the name of its output."""
+    """An ONNX graph under construction; each method adds a node and tells its output's name."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []

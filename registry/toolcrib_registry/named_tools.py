@@ -7,6 +7,7 @@ not be lost to better-worded ones. Rows only: which tool a row is, is the index'
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
@@ -82,6 +83,7 @@ class _Mention:
     rows: Sequence[int]
     words: int
     is_told: bool
+    is_long: bool
 
 
 def named_in(query: str, spellings: Spellings, allowed: Callable[[int], bool]) -> NamedTools:
@@ -95,7 +97,7 @@ def named_in(query: str, spellings: Spellings, allowed: Callable[[int], bool]) -
     mentions = _mentions(tokens, spellings)
     is_all_names = sum(mention.words for mention in mentions) == len(tokens)
     first = [row for m in mentions if m.is_told or is_all_names for row in m.rows]
-    kept = [row for m in mentions if m.words > 1 for row in m.rows]
+    kept = [row for m in mentions if m.is_long for row in m.rows]
     kept += _begun(tokens, spellings)
     is_seen = set(filter(allowed, {*first, *kept}))
     first = [row for row in dict.fromkeys(first) if row in is_seen]
@@ -112,7 +114,9 @@ def _mentions(tokens: Sequence[str], spellings: Spellings) -> list[_Mention]:
     while start < len(tokens):
         words, rows = _longest_name(spelt, start, spellings)
         if words:
-            found.append(_Mention(rows, words, words == 1 and _is_program_text(tokens[start])))
+            first = tokens[start]
+            is_told = words == 1 and _is_program_text(first)
+            found.append(_Mention(rows, words, is_told, words > 1 or "-" in first))
         start += max(words, 1)
     return found
 
@@ -134,5 +138,9 @@ def _begun(tokens: Sequence[str], spellings: Spellings) -> list[int]:
 
 
 def _is_program_text(token: str) -> bool:
+    # Capitals alone do not make a name: people write "API" and "DAILY", and "e-mail" with a dash.
     inner = token.strip("`'\"()[],.:;!?")
-    return "_" in inner or "/" in inner or any(c.isupper() for c in inner[1:]) or "-" in inner[1:-1]
+    return "_" in inner or "/" in inner or _CAMEL.search(inner) is not None
+
+
+_CAMEL: Final = re.compile(r"[a-z0-9][A-Z]")

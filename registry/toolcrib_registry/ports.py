@@ -231,6 +231,10 @@ class VectorIndex(Protocol):
         """Rows and similarities, best first; `allowed` (sorted rows) limits what is looked at."""
         ...
 
+    def lowest(self, vector: NDArray[np.float32], allowed: NDArray[np.int64]) -> float:
+        """The least similarity of the allowed rows, of a sample of them if they are many."""
+        ...
+
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vector of each row, shape (rows, dimensions); null vectors for rows not there."""
         ...

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
 
     from toolcrib_registry.named_tools import NamedTools
 
 DENSE_WEIGHT: Final = 0.7
-ALIKE: Final = 0.98
-"""Two tools whose vectors are this similar say the same; measured on copies of one server."""
+_LOOKED_AT: Final = 3
 _TINY: Final = 1e-9
 Ranked = TypeVar("Ranked")
 
@@ -66,7 +65,8 @@ class Legs:
     """What both legs say about the same candidate rows, for one text.
 
     Attributes:
-        dense: similarity of each, or None without vectors.
+        dense: similarity of each, NaN for those whose vector is not made yet; or None without
+            vectors.
         lowest: the least similarity over all allowed rows (over the candidates alone, min-max lost
             up to 6 points).
         keyword: BM25 score of each (0: no word in common).
@@ -76,15 +76,23 @@ class Legs:
     lowest: float
     keyword: NDArray[np.float32]
 
+    @property
+    def highest(self) -> float:
+        """The greatest similarity; 0 where there is none."""
+        known = self.dense[~np.isnan(self.dense)] if self.dense is not None else np.zeros(0)
+        return float(known.max()) if len(known) else 0.0
+
 
 def fused(legs: Legs) -> NDArray[np.float32]:
     """One score in 0..1 for each candidate."""
     top = float(legs.keyword.max(initial=0.0))
     keyword = legs.keyword / top if top > 0 else legs.keyword
-    if legs.dense is None or not len(legs.dense):
+    if legs.dense is None:
         return keyword
-    spread = float(legs.dense.max()) - legs.lowest
+    spread = legs.highest - legs.lowest
     dense = (legs.dense - legs.lowest) / max(spread, _TINY)
+    # What has no vector yet stands for itself by its words: as 0 it would lose to noise.
+    dense = np.where(np.isnan(dense), keyword, dense)
     joined: NDArray[np.float32] = (DENSE_WEIGHT * dense + (1 - DENSE_WEIGHT) * keyword).astype(
         np.float32
     )
@@ -134,22 +142,17 @@ def chosen(
 
 
 def diversified(
-    ranked: Sequence[tuple[int, float]],
-    limit: int,
-    vectors_of: Callable[[Sequence[int]], NDArray[np.float32]],
+    ranked: Sequence[tuple[int, float]], limit: int, says: Callable[[int], Hashable]
 ) -> list[tuple[int, float]]:
     """The best rows in their order, but those that say the same as a better one behind the others.
 
-    Ten copies of one server must not fill an answer. Looks at twice as many rows as are shown.
+    Ten copies of one server must not fill an answer. Looks at a few times as many rows as are
+    shown. `says` is what a row says.
     """
-    head = list(ranked[: 2 * limit])
-    vectors = vectors_of([row for row, _ in head])
-    alike = vectors @ vectors.T >= ALIKE
-    kept: list[int] = []
-    copies: list[int] = []
-    for place in range(len(head)):
-        (copies if alike[place, kept].any() else kept).append(place)
-    return [head[place] for place in (*kept, *copies)]
+    head = ranked[: _LOOKED_AT * limit]
+    first = {says(row): row for row, _ in reversed(head)}
+    kept = [(row, score) for row, score in head if first[says(row)] == row]
+    return [*kept, *(pair for pair in head if pair not in kept)]
 
 
 def merged(rankings: Sequence[Sequence[Ranked]]) -> list[Ranked]:

@@ -222,7 +222,7 @@ class Search:
         whole = query.parts[0]
         named = named_in(whole.text, self._index.spellings, lambda row: _is_among(allowed, row))
         fits, ranked = self._ranked(query.parts, allowed)
-        ranked = diversified(ranked, limit, self._vectors_of)
+        ranked = diversified(ranked, limit, self._index.says)
         why = "weak: perhaps nothing fits" if fits is Fit.WEAK else "fits the query"
         hits = [
             Hit(self._index.tool_of(choice.row), round(choice.score, 4), choice.why)
@@ -272,7 +272,9 @@ class Search:
     ) -> Legs:
         if part.vector is None:
             return Legs(None, 0.0, keyword[rows])
-        similarities = self._index.vectors(rows) @ part.vector
+        vectors = self._index.vectors(rows)
+        similarities = vectors @ part.vector
+        similarities[~vectors.any(axis=1)] = np.nan
         return Legs(similarities, self._index.lowest(part.vector, allowed), keyword[rows])
 
     def _fit(self, part: QueryPart, legs: Legs, allowed: NDArray[np.int64]) -> Fit:
@@ -280,11 +282,7 @@ class Search:
         if legs.dense is None or self._encoder is None:
             return fit(None, coverage)
         unrelated = self._encoder.unrelated
-        similarity = float(legs.dense.max(initial=0.0))
-        return fit((similarity - unrelated) / (1 - unrelated), coverage)
-
-    def _vectors_of(self, rows: Sequence[int]) -> NDArray[np.float32]:
-        return self._index.vectors(np.array(rows, np.int64))
+        return fit((legs.highest - unrelated) / (1 - unrelated), coverage)
 
 
 def _top(scores: NDArray[np.float32], allowed: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ from anyio import CapacityLimiter, to_thread
 
 from toolcrib_registry.named_tools import Spellings
 from toolcrib_registry.ports import StoredIndex
-from toolcrib_registry.search_text import contract_words
+from toolcrib_registry.search_text import contract_words, spelling
 from toolcrib_registry.snapshot import Snapshot
 from toolcrib_registry.tool_vectors import ToolVectors
 
@@ -41,8 +41,6 @@ _IDLE_SECONDS: Final = 1.0
 _PROGRESS_SECONDS: Final = 0.1
 _MOST_WASTE: Final = 4
 """An index whose rows are mostly dead is made anew when it is opened."""
-_EXACT_LOWEST: Final = 10_000
-_SAMPLE: Final = 1_000
 
 
 class SearchIndex:
@@ -106,6 +104,12 @@ class SearchIndex:
         """The tool of a row."""
         return self._tools[row]
 
+    def says(self, row: int) -> tuple[str, str]:
+        """Name and description of a row's tool, for telling copies of one tool."""
+        tool = self._tools[row]
+        head = self.snapshot.tools[tool].head
+        return spelling(tool.name), "" if head is None else head.contract.description
+
     def keyword_scores(self, words: Sequence[str]) -> NDArray[np.float32]:
         """The keyword score of every row."""
         return self._keywords.scores(words, self._next_row)
@@ -123,16 +127,8 @@ class SearchIndex:
         return self._vectors.nearest(vector, most, None if everything else allowed)
 
     def lowest(self, vector: NDArray[np.float32], allowed: NDArray[np.int64]) -> float:
-        """The least similarity of the allowed rows; of an even sample of them where they are many.
-
-        It only sets the scale of min-max, and a second pass over 100,000 vectors would double the
-        time of a question.
-        """
-        if len(allowed) > _EXACT_LOWEST:
-            sample = allowed[:: len(allowed) // _SAMPLE]
-            return float((self.vectors(sample) @ vector).min(initial=0.0))
-        _, farthest = self.nearest(-vector, 1, allowed)
-        return -float(farthest[0]) if len(farthest) else 0.0
+        """About the least similarity of the allowed rows: the lower end of min-max."""
+        return self._vectors.lowest(vector, allowed)
 
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vector of each row; null vectors for those that have none yet."""
@@ -225,15 +221,24 @@ class SearchIndex:
     async def keep(self) -> None:
         """Make missing vectors and keep the index on disk, until cancelled."""
         batches = 0
-        while True:
-            self._has_work = anyio.Event()
-            made = await to_thread.run_sync(self._make_batch, limiter=self._thread)
-            batches += made
-            if not self._is_saved and (not made or batches % _SAVE_EVERY == 0):
-                await to_thread.run_sync(self.save, limiter=self._thread)
-            if not made:
-                with anyio.move_on_after(_IDLE_SECONDS):
-                    await self._has_work.wait()
+        try:
+            while True:
+                self._has_work = anyio.Event()
+                made = await to_thread.run_sync(self._make_batch, limiter=self._thread)
+                batches += made
+                if not made or batches % _SAVE_EVERY == 0:
+                    await self._save_if_changed()
+                if not made:
+                    with anyio.move_on_after(_IDLE_SECONDS):
+                        await self._has_work.wait()
+        finally:
+            # A command that indexed something ends at once; the next one must find its work.
+            with anyio.CancelScope(shield=True):
+                await self._save_if_changed()
+
+    async def _save_if_changed(self) -> None:
+        if not self._is_saved:
+            await to_thread.run_sync(self.save, limiter=self._thread)
 
     async def building(self) -> AsyncIterator[tuple[int, int]]:
         """Vectors that are there, of all, as they grow, until none is missing."""
