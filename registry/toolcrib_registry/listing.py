@@ -15,7 +15,6 @@ from toolcrib_protocol.foreign_tool import Quarantined, judge
 from toolcrib_protocol.names import ToolId, published_name
 from toolcrib_protocol.tool import Behaviour, Contract, Icon
 from toolcrib_protocol.version import FIRST_VERSION
-
 from toolcrib_registry.changes import (
     AddVersion,
     AllocateName,
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from toolcrib_protocol.foreign_tool import Adopted
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.version import Version
-
     from toolcrib_registry.snapshot import Snapshot
 
 
@@ -285,7 +283,7 @@ class _Acceptance:
         ]
 
     def _keep(self, tool: ToolRecord, version: Version) -> None:
-        """The source offers a contract that is known: it answers again if only its absence retired it."""
+        """A known contract is offered: it answers again if only its absence retired it."""
         status = tool.statuses[version]
         if status.status == "retired" and status.reason in _COMES_BACK:
             deprecated = tool.versions[version].contract.deprecation is not None
@@ -295,7 +293,7 @@ class _Acceptance:
             self._changes += [self._replaced(tool.id, other) for other in others]
 
     def _retire_replaced(self, tool: ToolRecord, offer: VersionRecord) -> None:
-        """A source serves one contract at a time: callers of an old one would reach the new one unchecked."""
+        """A source serves one contract at a time: callers of an old one would reach the new one."""
         for version, record in tool.versions.items():
             if tool.is_callable(version) and not _differs_in_text_only(
                 record.contract, offer.contract
@@ -327,7 +325,8 @@ def _version_problem(
     if taken is not None and (taken.fingerprint, taken.source) == (offer.fingerprint, offer.source):
         return None
     return (
-        f"version {declared} of {offer.tool} cannot be published: published versions never change and the "
+        f"version {declared} of {offer.tool} cannot be published: published versions "
+        "never change and the "
         f"newest is {newest}; declare a version above it"
     )
 

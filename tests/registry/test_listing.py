@@ -139,9 +139,7 @@ async def test_another_text_is_a_patch_and_the_old_version_still_answers() -> No
 
 
 @pytest.mark.promise("catalogue-versions-never-change")
-async def test_another_schema_is_a_new_major_and_the_old_one_is_retired_because_nobody_serves_it() -> (
-    None
-):
+async def test_another_schema_is_a_new_major_and_the_old_one_is_retired() -> None:
     catalogue = await memory_catalogue()
     await listed(catalogue, "up", raw_tool("one"))
     after = await listed(catalogue, "up", raw_tool("one", {"a": {"type": "string"}}), now=LATER)
