@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import httpx2
 
+from toolcrib_adapters.sources.mcp_upstream.surrogates import written
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
@@ -112,12 +114,14 @@ class NotingClient(httpx2.AsyncClient):
         self._is_brittle = is_brittle
 
     def build_request(self, *args: Any, **parts: Any) -> httpx2.Request:
-        """A request; lone surrogates in its JSON become escapes, for they have no UTF-8 form."""
+        """A request, also of JSON that holds lone surrogates."""
         try:
             return super().build_request(*args, **parts)
         except UnicodeEncodeError:
-            content = json.dumps(parts.pop("json"), allow_nan=False)
-            return super().build_request(*args, content=content, **parts)
+            content = written(parts.pop("json"))
+            request = super().build_request(*args, content=content, **parts)
+            request.headers["content-type"] = "application/json"
+            return request
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, or a failed one in its place."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import mcp_types as types
 
+from toolcrib_adapters.sources.mcp_upstream.surrogates import written
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -31,9 +33,8 @@ def message_of(line: str) -> types.JSONRPCMessage | None:
 
 def _rescued(line: str) -> types.JSONRPCMessage | None:
     try:
-        # Python reads lone surrogates, which are legal JSON and which pydantic refuses.
-        text = json.dumps(json.loads(line), ensure_ascii=False)
-        clean = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        # Python reads lone surrogates, which pydantic refuses.
+        clean = written(json.loads(line))
         return types.jsonrpc_message_adapter.validate_json(clean, by_name=False)
     except (ValueError, RecursionError) as error:
         return unreadable_answer([line], str(error).split("\n", 1)[0][:_REASON])
@@ -59,6 +60,5 @@ def line_of(message: types.JSONRPCMessage) -> bytes:
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
     except ValueError:
-        # Lone surrogates have no UTF-8 form, but an escape.
         value = message.model_dump(by_alias=True, mode="json", exclude_unset=True)
-        return json.dumps(value, allow_nan=False).encode() + b"\n"
+        return written(value).encode() + b"\n"

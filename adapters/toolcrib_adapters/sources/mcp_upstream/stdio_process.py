@@ -147,8 +147,11 @@ async def _messages(stream: ByteReceiveStream) -> AsyncIterator[types.JSONRPCMes
                 if message is not None:
                     yield message
             size += len(rest)
-            # Of a line that is too long only its ends are kept: they tell whose answer it is.
-            pieces = [*pieces[:1], rest] if size > LONGEST_LINE else [*pieces, rest]
+            if size > LONGEST_LINE:
+                # Only the ends of such a line are kept: they tell whose answer it is.
+                del pieces[1:]
+            if rest:
+                pieces.append(rest)
 
 
 def _message(pieces: list[bytes], size: int) -> types.JSONRPCMessage | None:

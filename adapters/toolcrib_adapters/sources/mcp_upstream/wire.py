@@ -176,6 +176,8 @@ class Wire:
         with anyio.fail_after(_LISTEN_SECONDS) as patience:
             async with listen(self._session, tools_list_changed=True) as subscription:
                 patience.deadline = inf
+                # What changed between the last list and this moment was told to nobody.
+                changed()
                 async for _ in subscription:
                     changed()
 
