@@ -82,6 +82,10 @@ def test_changes_give_a_new_snapshot_and_leave_the_old_one() -> None:
     )
 
 
+def test_a_snapshot_is_written_in_a_few_words_whatever_it_holds() -> None:
+    assert repr(MAIL) == f"<Snapshot {MAIL.revision}: {len(MAIL.tools)} tools>"
+
+
 def test_every_change_may_be_applied_again() -> None:
     once = Snapshot().with_changes(everything(), 1)
     drops: list[Change] = [DropSource("mail"), DropGroup("favourites"), SetQuarantine("mail", ())]
