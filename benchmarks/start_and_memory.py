@@ -272,6 +272,15 @@ async def _remove(home: Path) -> float:
         return time.perf_counter()
 
 
+def yardstick() -> float:
+    """CPU seconds of a plain loop, to compare machines and moments by."""
+    started = time.process_time()
+    total = 0
+    for number in range(10_000_000):
+        total += number
+    return time.process_time() - started
+
+
 def _headings(*titles: str) -> None:
     print("\n| " + " | ".join(titles) + " |\n|---|" + "---:|" * (len(titles) - 1))
 
@@ -317,10 +326,12 @@ def main() -> None:
             # The first start lists everything once, so that the others find it as it will be.
             _settle(crib)
         print(f"\n{tools:,} tools from stored lists, one server that runs")
+        print(f"Yardstick: ten million additions take {yardstick():.2f} s of CPU")
         report_start(home, options.runs)
         report_memory(home)
         report_commands(home, options.runs)
         report_changes(home, options.runs)
+        print(f"\nYardstick afterwards: {yardstick():.2f} s of CPU")
 
 
 if __name__ == "__main__":
