@@ -49,6 +49,16 @@ NEW_TOOL: dict[str, Any] = {
 }
 NEW_QUESTION = "how many lighthouses are on this coast"
 MANY = 200
+# A process of its own, because a new process inherits the peak of the one that started it.
+RUN_AND_TELL = """
+import os, subprocess, sys, time
+started = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(process.pid, 0)
+process.returncode = os.waitstatus_to_exitcode(status)
+print(used.ru_utime + used.ru_stime, time.perf_counter() - started, used.ru_maxrss / 1024)
+sys.exit(process.returncode)
+"""
 
 
 @dataclass(frozen=True)
@@ -203,17 +213,12 @@ def report_commands(home: Path, runs: int) -> None:
 
 
 def _command(command: list[str]) -> tuple[float, float, float]:
-    started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    said = process.stderr.read()
-    _, status, used = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stderr.close()
-    if process.returncode:
-        raise SystemExit(f"{command}: {said.decode()}")
-    return used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024
+    """CPU seconds, wall seconds and peak MiB of one command."""
+    told = subprocess.run(
+        [sys.executable, "-c", RUN_AND_TELL, *command], check=True, capture_output=True, text=True
+    )
+    cpu, wall, peak = map(float, told.stdout.split())
+    return cpu, wall, peak
 
 
 def report_changes(home: Path, runs: int) -> None:
