@@ -8,7 +8,7 @@ import subprocess
 import sys
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
@@ -20,8 +20,6 @@ from toolcrib_adapters.surfaces.cli.app import build_app
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
-
-    from toolcrib_protocol.json_value import JsonObject
 
 COMMAND = (sys.executable, "-c", "from toolcrib_adapters.command import main; main()")
 
@@ -35,10 +33,9 @@ class Finished:
     err: str
 
     @property
-    def document(self) -> JsonObject:
-        """Its one JSON document."""
-        document: JsonObject = json.loads(self.out)
-        return document
+    def document(self) -> Any:
+        """Its one JSON document; each test knows the form of its own."""
+        return json.loads(self.out)
 
 
 @dataclass(frozen=True, slots=True)

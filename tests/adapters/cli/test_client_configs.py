@@ -13,9 +13,9 @@ from toolcrib_protocol.errors import ToolError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolcrib_protocol.json_value import Json
+    from toolcrib_protocol.json_value import Json, JsonObject
 
-STDIO = {"command": "uvx", "args": ["mcp-server-time"]}
+STDIO: JsonObject = {"command": "uvx", "args": ["mcp-server-time"]}
 TIME = {"transport": "stdio", "command": "uvx", "args": ["mcp-server-time"], "env": {}}
 
 

@@ -49,12 +49,13 @@ async def test_what_another_command_adds_is_served_without_restart_or_a_dropped_
         results = []
 
         async def call_slowly() -> None:
-            results.append(await crib.call("slow/wait_for", {"path": str(flag)}))
+            wish = {"path": str(flag), "seconds": 600.0}
+            results.append(await crib.call("slow/wait_for", wish, timeout_seconds=600))
 
         with anyio.fail_after(3 * MOST_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(call_slowly)
-                while not (tmp_path / "flag.waiting").exists():
+                while not (tmp_path / "flag.waiting").exists():  # noqa: ASYNC110 - made by a process
                     await anyio.sleep(0.02)
                 other = tmp_path / "other.py"
                 other.write_text(OTHER)
@@ -142,7 +143,7 @@ async def test_a_client_starts_the_crib_itself_over_standard_streams(
     ]
     async with Crib([*command, *COMMAND, "serve", "--stdio"]) as crib:
         hits = await crib.search("send a letter")
-        assert hits[0].reference == "mail/send_letter@1.0.0"
+        assert next(iter(hits)).reference == "mail/send_letter@1.0.0"
         with pytest.raises(UnknownTool):
             (await crib.call("mail/send_leter")).unwrap()
 

@@ -98,11 +98,9 @@ async def _publish_here(session: Session, wish: JsonObject) -> JsonObject:
 async def _publish_to(url: str, wish: JsonObject) -> JsonObject:
     # The client is the one speaker of our protocol. Adapters must not depend on it (they are its
     # other side), so the one command that acts as a client loads it by name, as an optional part.
+    what = [wish["target"]] if wish["kind"] == "python" else [*_objects(wish["entries"])]
     async with load("client")(url) as crib:
-        if wish["kind"] == "python":
-            receipt = await crib.publish(wish["target"], source=wish["source"])
-        else:
-            receipt = await crib.publish(*_objects(wish["entries"]), source=wish["source"])
+        receipt = await crib.publish(*what, source=wish["source"])
     answer: JsonObject = asdict(receipt)
     return answer
 
