@@ -48,7 +48,7 @@ async def crib_process() -> AsyncIterator[tuple[anyio.abc.Process, str, AsyncIte
     ) as process:
         lines = lines_of(process)
         try:
-            with anyio.fail_after(30):
+            with anyio.fail_after(90):
                 yield process, await anext(lines), lines
         finally:
             if process.returncode is None:
@@ -182,7 +182,7 @@ async def test_when_it_ends_running_calls_finish_and_new_ones_are_turned_away() 
         settings = HttpSettings(port=0, drain_seconds=20)
         await serve_http(bench.server(), settings, stop=stop, task_status=task_status)
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(90):
         async with anyio.create_task_group() as tasks, httpx2.AsyncClient() as http:
             url: str = await tasks.start(serve)
 
@@ -214,7 +214,7 @@ async def test_a_call_that_does_not_finish_is_cancelled_when_the_drain_is_over()
         with pytest.raises((httpx2.TransportError, ValueError, KeyError)):
             await call_raw(url, "play__hang", {})
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(90):
         async with anyio.create_task_group() as tasks:
             url: str = await tasks.start(serve)
             tasks.start_soon(hang, url)

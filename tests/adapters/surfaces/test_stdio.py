@@ -31,7 +31,7 @@ async def crib_process() -> AsyncIterator[anyio.abc.Process]:
         COMMAND, stderr=subprocess.PIPE, env=dict(os.environ)
     ) as process:
         try:
-            with anyio.fail_after(30):
+            with anyio.fail_after(90):
                 yield process
         finally:
             if process.returncode is None:
@@ -101,6 +101,6 @@ async def test_a_signal_ends_it_while_its_input_stays_open(signum: signal.Signal
 async def test_input_from_a_file_is_read_to_its_end(tmp_path: Path) -> None:
     requests = tmp_path / "requests.jsonl"
     requests.write_text(json.dumps(raw_request("tools/list", {})) + "\n")
-    with requests.open("rb") as stdin, anyio.fail_after(30):
+    with requests.open("rb") as stdin, anyio.fail_after(90):
         done = await anyio.run_process(COMMAND, stdin=stdin, env=dict(os.environ))
     assert b"closed everything" in done.stderr
