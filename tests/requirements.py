@@ -727,7 +727,7 @@ FIELD: Final = (
     ),
     Promise(
         "search-peoples-words",
-        "People's words find tools that are described in others; codes and host names are found too.",
+        "People's words find tools described in other words; codes and host names are found.",
         "field case O-39",
     ),
     Promise(

@@ -1,7 +1,8 @@
-"""JSON with lone surrogates, which are legal as escapes and have no UTF-8 form, made fit for a wire.
+"""JSON with lone surrogates, made fit for a wire.
 
-Pure. Many parsers (pydantic's among them) refuse such escapes, and a message that the other side
-cannot parse is a call without an answer; so each becomes U+FFFD, as undecodable bytes do.
+Pure. They are legal as escapes and have no UTF-8 form. Many parsers (pydantic's among them) refuse
+such escapes, and a message that the other side cannot parse is a call without an answer; so each
+becomes U+FFFD, as undecodable bytes do.
 """
 
 from __future__ import annotations
