@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -259,18 +260,19 @@ def test_a_fault_of_ours_is_one_line_unless_tracebacks_are_asked_for(shell: Shel
         "CribSettings.read = None\n"
         "from toolcrib_adapters.command import main; main()"
     )
-    import os
-    import subprocess
 
-    run = lambda extra: subprocess.run(  # noqa: E731
-        [sys.executable, "-c", broken],
-        env={**os.environ, **extra},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    quiet, loud = run({}), run({"TOOLCRIB_TRACEBACKS": "1"})
+    def run(**extra: str) -> subprocess.CompletedProcess[str]:
+        environment = {**shell.environment, **extra}
+        return subprocess.run(
+            [sys.executable, "-c", broken],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    quiet, loud = run(), run(TOOLCRIB_TRACEBACKS="1")
     assert quiet.returncode == 70
     assert quiet.stderr.startswith("error: a fault inside toolcrib (TypeError")
     assert "Traceback" in loud.stderr

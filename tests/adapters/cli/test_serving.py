@@ -17,6 +17,8 @@ from toolcrib_client import Crib, NotPermitted, UnknownTool
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from toolcrib_protocol.json_value import JsonObject
+
 MOST_SECONDS = 60
 
 
@@ -49,7 +51,7 @@ async def test_what_another_command_adds_is_served_without_restart_or_a_dropped_
         results = []
 
         async def call_slowly() -> None:
-            wish = {"path": str(flag), "seconds": 600.0}
+            wish: JsonObject = {"path": str(flag), "seconds": 600.0}
             results.append(await crib.call("slow/wait_for", wish, timeout_seconds=600))
 
         with anyio.fail_after(3 * MOST_SECONDS):
