@@ -31,7 +31,7 @@ def test_an_integer_of_too_many_digits_is_refused_cleanly() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"a":1,}', "line 1, column 8"),
+        ('{"a" 1}', "line 1, column 6"),
         ("", "line 1, column 1"),
         ("[1,\n 2 3]", "line 2, column 4"),
         ("NaN", "NaN is not JSON"),
