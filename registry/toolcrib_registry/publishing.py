@@ -1,8 +1,9 @@
 """Publishing from outside at run time: entries become a source of their own in one commit.
 
-What is published is kept in the settings of its source, so it survives a restart; publishing the same thing again
-changes nothing, and what is published later under the same name joins. Used by the command line and by the
-`toolcrib/publish` method; a Python target is only registered here, its source lists what is in it.
+What is published is kept in the settings of its source, so it survives a restart; publishing the
+same thing again changes nothing, and what is published later under the same name joins. Used by the
+command line and by the `toolcrib/publish` method; a Python target is only registered here, its
+source lists what is in it.
 """
 
 from __future__ import annotations
@@ -10,13 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from typing_extensions import TypeIs
-
 from toolcrib_protocol.contract_file import read_contracts
 from toolcrib_protocol.errors import CONFLICT, INVALID_CONTRACT, ToolError
 from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.names import ToolId, check_group_name
-
 from toolcrib_registry.changes import PutSource
 from toolcrib_registry.listing import Listing, accept_listing
 from toolcrib_registry.records import QuarantineRecord, SourceKind, SourceRecord
@@ -24,10 +22,11 @@ from toolcrib_registry.records import QuarantineRecord, SourceKind, SourceRecord
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from typing_extensions import TypeIs
+
     from toolcrib_protocol.contract_file import ContractFile
     from toolcrib_protocol.json_value import Json
     from toolcrib_protocol.tool import Contract
-
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.changes import Change
     from toolcrib_registry.ports import Clock
@@ -41,8 +40,8 @@ class Publication:
 
     Attributes:
         source: the source's name, and the home group of its tools.
-        entries: our contracts, or JSON in any form that contract files have; they join those published there
-            before, by name.
+        entries: our contracts, or JSON in any form that contract files have; they join those
+            published there before, by name.
     """
 
     source: str
@@ -71,8 +70,8 @@ async def publish(catalogue: Catalogue, publication: Publication, clock: Clock) 
     """Make the publication part of the catalogue; idempotent.
 
     Raises:
-        ToolError: `invalid_name`; `invalid_contract` if there is nothing to publish; `conflict` if the name
-            belongs to a source that is not a published one.
+        ToolError: `invalid_name`; `invalid_contract` if there is nothing to publish; `conflict` if
+            the name belongs to a source that is not a published one.
     """
     check_group_name(publication.source, what="source")
     if not publication.entries:
@@ -111,8 +110,8 @@ async def register(catalogue: Catalogue, record: SourceRecord) -> None:
 def _taken(known: SourceRecord) -> ToolError:
     return ToolError(
         CONFLICT,
-        f"{known.name!r} is a source of kind {known.kind.value!r} already; choose another name or remove it "
-        f"first with `toolcrib remove {known.name}`",
+        f"{known.name!r} is a source of kind {known.kind.value!r} already; choose another name or remove "
+        f"it first with `toolcrib remove {known.name}`",
     )
 
 
@@ -129,13 +128,14 @@ def _changes(snapshot: Snapshot, publication: Publication, now: str) -> list[Cha
     )
     registration: list[Change] = [] if known == record else [PutSource(record)]
     registered = snapshot.with_changes(registration, snapshot.revision)
-    # Read from what is kept, as the source will read it at the next start: then nothing changes there.
+    # Read from what is kept, as the source will read it at the next start: then nothing changes
+    # there.
     listing = _listing(record.name, read_contracts(entries, record.group))
     return [*registration, *accept_listing(registered, listing, now)]
 
 
 def _plain(publication: Publication) -> list[Json]:
-    """The entries as they are kept: JSON, each on its own, our contracts and raw tools told apart by their keys."""
+    """The entries as they are kept: JSON, our contracts and raw tools told apart by their keys."""
     written = [entry if _is_json(entry) else entry.as_json() for entry in publication.entries]
     read = read_contracts(written, publication.source)
     return [
