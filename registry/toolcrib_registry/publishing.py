@@ -110,8 +110,8 @@ async def register(catalogue: Catalogue, record: SourceRecord) -> None:
 def _taken(known: SourceRecord) -> ToolError:
     return ToolError(
         CONFLICT,
-        f"{known.name!r} is a source of kind {known.kind.value!r} already; choose another name or remove "
-        f"it first with `toolcrib remove {known.name}`",
+        f"{known.name!r} is a source of kind {known.kind.value!r} already; choose another name or "
+        f"remove it first with `toolcrib remove {known.name}`",
     )
 
 
