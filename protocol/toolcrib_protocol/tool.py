@@ -34,7 +34,8 @@ LONGEST_TEXT: Final = 100_000
 
 def _is_object(value: object) -> JsonObject:
     if not isinstance(value, dict):
-        raise ValueError(f"must be an object, not {type(value).__name__}")
+        # Pydantic makes a pointed refusal of a ValueError; a TypeError would fly past it.
+        raise ValueError(f"must be an object, not {type(value).__name__}")  # noqa: TRY004
     return value
 
 

@@ -22,10 +22,12 @@ NOW: Final = "2026-01-01T00:00:00+00:00"
 LATER: Final = "2026-02-02T00:00:00+00:00"
 
 
-def raw_tool(name: str, properties: JsonObject | None = None, **more: Json) -> JsonObject:
+def raw_tool(
+    name: str, properties: JsonObject | None = None, more: JsonObject | None = None
+) -> JsonObject:
     """An entry of `tools/list` with the given properties, all optional."""
     schema: JsonObject = {"type": "object", "properties": properties or {}}
-    return {"name": name, "description": f"The tool {name}.", "inputSchema": schema, **more}
+    return {"name": name, "description": f"The tool {name}.", "inputSchema": schema, **(more or {})}
 
 
 async def listed(

@@ -181,7 +181,7 @@ async def test_what_a_caller_may_not_see_looks_like_what_does_not_exist() -> Non
 async def test_a_call_that_was_cut_off_is_retryable_only_where_repeating_is_declared_harmless() -> (
     None
 ):
-    calls, provider, _ = await desk(raw_tool("write"), raw_tool("read", **READS))
+    calls, provider, _ = await desk(raw_tool("write"), raw_tool("read", more=READS))
     provider.tools = {"write": broken_off, "read": broken_off}
     read = await calls.call(Call("desk/read"))
     write = await calls.call(Call("desk/write"))
@@ -212,7 +212,7 @@ async def test_a_time_limit_comes_from_the_caller_then_the_contract_and_is_cappe
 
 
 async def test_a_provider_that_gives_up_in_time_speaks_for_itself() -> None:
-    calls, provider, _ = await desk(raw_tool("read", **READS))
+    calls, provider, _ = await desk(raw_tool("read", more=READS))
     provider.tools = {"read": never}
     result = await calls.call(Call("desk/read", timeout_seconds=0.01))
     assert result.error is not None
@@ -224,7 +224,7 @@ async def test_a_provider_that_ignores_its_limit_is_left_by_the_path() -> None:
         await anyio.sleep_forever()
         raise AssertionError
 
-    calls, provider, _ = await desk(raw_tool("read", **READS))
+    calls, provider, _ = await desk(raw_tool("read", more=READS))
     calls.grace_seconds = 0.01
     provider.tools = {"read": deaf}
     result = await calls.call(Call("desk/read", timeout_seconds=0.01))

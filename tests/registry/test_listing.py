@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from tests.registry.cribs import LATER, NOW, listed, memory_catalogue, raw_tool
@@ -20,6 +22,9 @@ from toolcrib_registry.listing import (
 )
 from toolcrib_registry.records import GroupRecord, QuarantineRecord, StatusRecord
 from toolcrib_registry.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import Json
 
 SEARCH = ToolId("prod", "search")
 
@@ -71,7 +76,7 @@ async def test_bad_entries_are_quarantined_with_pointer_and_reason_and_their_sib
     None
 ):
     catalogue = await memory_catalogue()
-    bad = [
+    bad: list[Json] = [
         {"name": "a", "inputSchema": {}},
         {"name": "b", "inputSchema": None},
         {"name": "c", "inputSchema": {"type": "string"}},
@@ -105,7 +110,7 @@ async def test_a_name_listed_twice_is_used_once() -> None:
 
 async def test_the_same_list_again_changes_nothing() -> None:
     catalogue = await memory_catalogue()
-    entries = (raw_tool("one"), {"name": "bad"}, contract())
+    entries: tuple[Json | Contract, ...] = (raw_tool("one"), {"name": "bad"}, contract())
     first = await listed(catalogue, "up", *entries)
     again = await listed(catalogue, "up", *entries, now=LATER)
     assert again is first
@@ -209,8 +214,9 @@ async def test_a_second_source_may_not_take_over_a_tool_that_is_provided() -> No
     catalogue = await memory_catalogue()
     await listed(catalogue, "first", contract(), group="mail")
     after = await listed(catalogue, "second", contract(text="Mine."), group="mail")
-    assert after.tools[ToolId("mail", "send")].head is not None
-    assert after.tools[ToolId("mail", "send")].head.source == "first"
+    head = after.tools[ToolId("mail", "send")].head
+    assert head is not None
+    assert head.source == "first"
     assert "'first' already" in after.quarantined["second"][0].reason
 
 
@@ -220,7 +226,9 @@ async def test_a_tool_whose_source_was_removed_may_be_taken_over_as_a_new_versio
     gone = await catalogue.change(lambda snapshot: remove_source(snapshot, "first", LATER))
     assert gone.tools[ToolId("mail", "send")].statuses[Version(1)].reason == SOURCE_REMOVED
     after = await listed(catalogue, "second", contract(), group="mail")
-    assert after.tools[ToolId("mail", "send")].head.source == "second"
+    head = after.tools[ToolId("mail", "send")].head
+    assert head is not None
+    assert head.source == "second"
     assert after.tools[ToolId("mail", "send")].head_version == Version(1, 0, 1)
 
 
