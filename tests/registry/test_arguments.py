@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.schema import Checker
 from toolcrib_protocol.tool import Contract
@@ -9,32 +11,35 @@ from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.checkers import Checkers
 from toolcrib_registry.records import VersionRecord
 
+if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import Json, JsonObject
 
-def record(schema: dict[str, object], name: str = "walk") -> VersionRecord:
+
+def record(schema: JsonObject, name: str = "walk") -> VersionRecord:
     contract = Contract.model_validate({"group": "desk", "name": name, "input_schema": schema})
     return VersionRecord.of(contract, "desk", name)
 
 
-def refusal(schema: dict[str, object], given: object) -> ToolError:
+def refusal(schema: JsonObject, given: Json) -> ToolError:
     tool = record(schema)
     try:
         ready_arguments(
             tool, Checker.compile(tool.contract.input_schema), given, refuses_unknown=True
-        )  # type: ignore[arg-type]
+        )
     except ToolError as error:
         return error
     raise AssertionError("nothing was refused")
 
 
 def test_a_schema_without_a_small_example_is_taught_by_its_violations_alone() -> None:
-    pattern = {"type": "string", "pattern": "^(?!x)[a-f]{17}$"}
+    pattern: JsonObject = {"type": "string", "pattern": "^(?!x)[a-f]{17}$"}
     error = refusal({"type": "object", "properties": {"p": pattern}, "required": ["p"]}, {"p": "x"})
     assert "example" not in error.details
     assert "A valid call" not in error.message
 
 
 def test_an_example_that_is_too_long_for_a_message_stays_in_the_details() -> None:
-    long = {"type": "string", "enum": ["x" * 2_000]}
+    long: JsonObject = {"type": "string", "enum": ["x" * 2_000]}
     error = refusal({"type": "object", "properties": {"p": long}, "required": ["p"]}, {})
     assert "example" in error.details
     assert "A valid call" not in error.message
@@ -46,8 +51,11 @@ def test_a_root_that_is_wrong_as_a_whole_is_not_mended() -> None:
 
 
 def test_pointers_into_lists_and_odd_names_are_followed() -> None:
-    inner = {"type": "object", "properties": {"a/b~c": {"type": "string"}}}
-    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": inner}}}
+    inner: JsonObject = {"type": "object", "properties": {"a/b~c": {"type": "string"}}}
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"rows": {"type": "array", "items": inner}},
+    }
     tool = record(schema)
     checker = Checker.compile(tool.contract.input_schema)
     ready = ready_arguments(tool, checker, {"rows": [{"a/b~c": None}]}, refuses_unknown=True)
