@@ -185,22 +185,13 @@ async def test_sources_that_are_not_wanted_do_not_run() -> None:
 
 
 async def test_states_are_pinned_for_other_processes_and_withdrawn_at_the_end() -> None:
-    async with running([]) as (catalogue, supervisor, store):
+    clock = HandClock()
+    async with running([], clock) as (catalogue, supervisor, store):
         await ready(catalogue, supervisor, record("a"))
-        with anyio.fail_after(10):
-            while (await store.reported()).get("a") != READY:
-                await anyio.sleep(0.01)
+        clock.advance(1)
+        await anyio.wait_all_tasks_blocked()
+        assert await store.reported() == {"a": READY}
     assert await store.reported() == {}
-
-
-class LockedBoard(MemoryStore):
-    """A board that nobody can write to."""
-
-    async def report(self, crib: str, states: Mapping[str, SourceState]) -> None:
-        raise ToolError(STORE_BUSY, "another process writes to it")
-
-    async def withdraw(self, crib: str) -> None:
-        raise ToolError(STORE_BUSY, "another process writes to it")
 
 
 async def test_sources_run_on_when_the_board_cannot_be_written(
