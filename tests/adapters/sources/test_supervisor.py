@@ -194,6 +194,16 @@ async def test_states_are_pinned_for_other_processes_and_withdrawn_at_the_end() 
     assert await store.reported() == {}
 
 
+class LockedBoard(MemoryStore):
+    """A board that nobody can write to."""
+
+    async def report(self, crib: str, states: Mapping[str, SourceState]) -> None:
+        raise ToolError(STORE_BUSY, "another process writes to it")
+
+    async def withdraw(self, crib: str) -> None:
+        raise ToolError(STORE_BUSY, "another process writes to it")
+
+
 async def test_sources_run_on_when_the_board_cannot_be_written(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
