@@ -1,8 +1,6 @@
-"""The tool list: small, the same for everybody who sees the same groups, announced when it changes."""
+"""The tool list: small, the same for all who see the same groups, announced when it changes."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
@@ -18,9 +16,6 @@ from tests.adapters.surfaces.doors import (
 )
 from toolcrib_protocol.budget import estimate_tokens
 from toolcrib_protocol.json_value import Json, JsonObject, dump_json
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.mark.promise("surface-stable-list")
