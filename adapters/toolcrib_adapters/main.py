@@ -125,6 +125,8 @@ async def open_crib(
 
 def _openers(environment: Mapping[str, str], clock: Clock) -> Mapping[SourceKind, OpenSource]:
     gate = anyio.CapacityLimiter(CONNECTING_AT_ONCE)
+    # Parsing holds the interpreter: a hundred files at once kept the first answers waiting.
+    read_gate = anyio.CapacityLimiter(1)
 
     def open_mcp(record: SourceRecord) -> Source:
         source: Source = load("source.mcp")(
@@ -137,7 +139,7 @@ def _openers(environment: Mapping[str, str], clock: Clock) -> Mapping[SourceKind
         return source
 
     def open_snapshot(record: SourceRecord) -> Source:
-        source: Source = load("source.snapshot")(record, clock=clock)
+        source: Source = load("source.snapshot")(record, clock=clock, read_gate=read_gate)
         return source
 
     return {

@@ -54,9 +54,17 @@ class SnapshotSpec(BaseModel):
 class SnapshotSource:
     """The source of one file, or of published entries."""
 
-    def __init__(self, record: SourceRecord, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        record: SourceRecord,
+        *,
+        clock: Clock,
+        read_gate: anyio.CapacityLimiter | None = None,
+    ) -> None:
+        """The source of `record`; `read_gate` bounds how many files are read at once."""
         self._record = record
         self._clock = clock
+        self._read_gate = read_gate
 
     async def run(self, host: SourceHost) -> None:
         """List what is there, and again when the file changes, until cancelled."""
@@ -96,7 +104,7 @@ class SnapshotSource:
         """Hand the host what is there; False if trying the same again may help."""
         try:
             # A large file takes long enough to read that nobody else should wait for it.
-            found = await anyio.to_thread.run_sync(self._read, spec)
+            found = await anyio.to_thread.run_sync(self._read, spec, limiter=self._read_gate)
             await host.listed(self._listing(found))
         except ToolError as error:
             await self._report(host, SourceStatus.FAILED, error.message)
