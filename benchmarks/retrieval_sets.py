@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 QUERIES: Final = 1_000
 _SEED: Final = 0
-_ACTIVE: Final = StatusRecord("active")
+ACTIVE: Final = StatusRecord("active")
 _NO_GROUP: Final = "api"
 
 
@@ -72,7 +72,7 @@ def snapshot_of(contracts: Sequence[Contract]) -> Snapshot:
         changes += [
             AllocateName(tool, name),
             AddVersion(VersionRecord.of(contract, contract.group, contract.name)),
-            SetStatus(tool, FIRST_VERSION, _ACTIVE),
+            SetStatus(tool, FIRST_VERSION, ACTIVE),
             SetHead(tool, FIRST_VERSION),
         ]
     return Snapshot().with_changes(changes, 1)

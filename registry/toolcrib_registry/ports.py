@@ -252,11 +252,11 @@ class KeywordIndex(Protocol):
         ...
 
     def scores(self, words: Sequence[str], size: int) -> NDArray[np.float32]:
-        """The score of each of the first `size` rows; 0 where no word occurs."""
+        """The score of each row below `size`, which no row reaches; 0 where no word occurs."""
         ...
 
     def coverage(self, words: Sequence[str], size: int) -> NDArray[np.float32]:
-        """How much of the words, by their rarity, each of the first `size` rows has; 0..1."""
+        """How much of the words, by their rarity, each row below `size` has; 0..1."""
         ...
 
 

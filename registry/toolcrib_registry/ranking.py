@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.named_tools import NamedTools
 
 DENSE_WEIGHT: Final = 0.7
-_LOOKED_AT: Final = 3
+_LOOKED_AT: Final = 2
 _TINY: Final = 1e-9
 Ranked = TypeVar("Ranked")
 
@@ -43,18 +43,22 @@ _FLOOR_WITHOUT_WORDS: Final = 0.30
 """Gibberish is as similar to some tool as a paraphrase can be; it shares no word with any."""
 
 
-def fit(similarity: float | None, coverage: float) -> Fit:
+def fit(similarity: float | None, coverage: Callable[[], float]) -> Fit:
     """How well the best tools fit.
 
     Args:
         similarity: of the query and the nearest tool, 0 being that of unrelated texts; None where
             there are only words.
-        coverage: the share of the query's words, by their weight, that one tool has.
+        coverage: the share of the query's words, by their weight, that one tool has; asked only
+            where the similarity does not decide alone.
     """
     if similarity is None:
-        return Fit.NONE if coverage == 0 else Fit.GOOD
-    floor = _FLOOR if coverage > 0 else _FLOOR_WITHOUT_WORDS
-    certainty = similarity + coverage / 2
+        return Fit.NONE if coverage() == 0 else Fit.GOOD
+    if similarity >= _WEAK:
+        return Fit.GOOD
+    covered = coverage()
+    floor = _FLOOR if covered > 0 else _FLOOR_WITHOUT_WORDS
+    certainty = similarity + covered / 2
     if certainty < floor:
         return Fit.NONE
     return Fit.WEAK if certainty < _WEAK else Fit.GOOD

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.snapshot import Snapshot
 
 MOST_QUERIES: Final = 8
-_CANDIDATES: Final = 200
+_CANDIDATES: Final = 100
 """How many of each leg are ranked together; the order beyond the first twenty never shows."""
 _MOST_RANKED: Final = 100
 """More hits than this are never shown."""
@@ -273,16 +273,17 @@ class Search:
         if part.vector is None:
             return Legs(None, 0.0, keyword[rows])
         vectors = self._index.vectors(rows)
-        similarities = vectors @ part.vector
+        # Not `@`: BLAS would wake a second thread for these few numbers.
+        similarities = np.einsum("ij,j->i", vectors, part.vector)
         similarities[~vectors.any(axis=1)] = np.nan
         return Legs(similarities, self._index.lowest(part.vector, allowed), keyword[rows])
 
     def _fit(self, part: QueryPart, legs: Legs, allowed: NDArray[np.int64]) -> Fit:
-        coverage = self._index.coverage(part.words, allowed)
-        if legs.dense is None or self._encoder is None:
-            return fit(None, coverage)
-        unrelated = self._encoder.unrelated
-        return fit((legs.highest - unrelated) / (1 - unrelated), coverage)
+        similarity = None
+        if legs.dense is not None and self._encoder is not None:
+            unrelated = self._encoder.unrelated
+            similarity = (legs.highest - unrelated) / (1 - unrelated)
+        return fit(similarity, lambda: self._index.coverage(part.words, allowed))
 
 
 def _top(scores: NDArray[np.float32], allowed: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -67,6 +67,7 @@ class SearchIndex:
         self._tools: dict[int, ToolId] = {row: tool for tool, (row, _) in stored.rows.items()}
         self._encoded = set(stored.encoded)
         self._pending: dict[int, VersionRecord] = {}
+        self._says: dict[int, tuple[str, str]] = {}
         self._all = np.array(sorted(self._tools), np.int64)
 
     # What questions read, all inside `reading`.
@@ -106,9 +107,12 @@ class SearchIndex:
 
     def says(self, row: int) -> tuple[str, str]:
         """Name and description of a row's tool, for telling copies of one tool."""
-        tool = self._tools[row]
-        head = self.snapshot.tools[tool].head
-        return spelling(tool.name), "" if head is None else head.contract.description
+        if row not in self._says:
+            tool = self._tools[row]
+            head = self.snapshot.tools[tool].head
+            told = "" if head is None else head.contract.description
+            self._says[row] = spelling(tool.name), told
+        return self._says[row]
 
     def keyword_scores(self, words: Sequence[str]) -> NDArray[np.float32]:
         """The keyword score of every row."""
@@ -194,6 +198,7 @@ class SearchIndex:
             self._keywords.remove(row)
             self.spellings.remove(row)
             self._pending.pop(row, None)
+            self._says.pop(row, None)
         if rows:
             self._encoded.difference_update(rows)
             self._vectors.remove(np.array(rows, np.int64))

@@ -138,7 +138,13 @@ _MOST_CLAUSES: Final = 8
 
 def spelling(name: str) -> str:
     """A name without case, accents and separators: what all its spellings share."""
+    if name.isascii():
+        # All names of a catalogue are spelt when it is opened; this is five times as fast.
+        return name.lower().translate(_SEPARATORS)
     return re.sub(r"[\W_]+", "", folded(name))
+
+
+_SEPARATORS: Final = {code: None for code in range(128) if not chr(code).isalnum()}
 
 
 def folded(text: str) -> str:
@@ -147,6 +153,11 @@ def folded(text: str) -> str:
         return text.casefold()
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     return "".join(c for c in decomposed if not unicodedata.combining(c))
+
+
+def without_unspaced(text: str) -> str:
+    """The rest of a text: to an encoder that cannot read them, such scripts are only noise."""
+    return _UNSPACED.sub(" ", text)
 
 
 def is_unspaced(text: str) -> bool:

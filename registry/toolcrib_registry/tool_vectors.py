@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from toolcrib_registry.search_text import TEMPLATE_VERSION, example_texts, vector_texts
+from toolcrib_registry.search_text import (
+    TEMPLATE_VERSION,
+    example_texts,
+    vector_texts,
+    without_unspaced,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +41,11 @@ class ToolVectors:
 
     def of(self, contracts: Sequence[Contract]) -> NDArray[np.float32]:
         """One vector of length 1 for each contract, shape (contracts, dimensions)."""
-        texts = [(vector_texts(contract), example_texts(contract)) for contract in contracts]
+        read = (lambda text: text) if self._encoder.reads_unspaced else without_unspaced
+        texts = [
+            ([*map(read, vector_texts(contract))], [*map(read, example_texts(contract))])
+            for contract in contracts
+        ]
         known = self._known([text for main, extra in texts for text in (*main, *extra)])
         made = [_mean([known[t] for t in main], [known[t] for t in extra]) for main, extra in texts]
         return np.stack(made)

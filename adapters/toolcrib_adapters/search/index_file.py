@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
 
 _log = logging.getLogger(__name__)
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _NO_VECTORS: Final = 1
 _LEFT_BEHIND_SECONDS: Final = 600.0
 

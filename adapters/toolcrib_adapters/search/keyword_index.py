@@ -8,7 +8,9 @@ there are enough of them to be merged. Removed rows keep their place and score n
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,6 +28,18 @@ _MERGE_LEAST: Final = 10_000
 """Live postings are merged when there are this many, and this share of the merged ones."""
 
 
+@dataclass(slots=True)
+class _Postings:
+    """The rows that have a word, and how often; arrays, so that numpy reads them as they are."""
+
+    rows: array[int] = field(default_factory=lambda: array("i"))
+    counts: array[float] = field(default_factory=lambda: array("f"))
+
+    def add(self, row: int, count: int) -> None:
+        self.rows.append(row)
+        self.counts.append(count)
+
+
 class KeywordIndex:
     """A `toolcrib_registry.ports.KeywordIndex`; used from one thread at a time."""
 
@@ -35,10 +49,11 @@ class KeywordIndex:
         self._starts = np.zeros(1, np.int64)
         self._rows = np.zeros(0, np.int32)
         self._counts = np.zeros(0, np.float32)
-        self._live: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._live: dict[str, _Postings] = defaultdict(_Postings)
         self._live_postings = 0
         self._lengths = np.zeros(0, np.float32)
         """Words of each row; 0 for rows that are not there."""
+        self._has_removed = False
         self._documents = 0
         self._total_length = 0.0
 
@@ -46,7 +61,7 @@ class KeywordIndex:
         """Index `words` under a row number that was never used before."""
         counted = Counter(words)
         for word, count in counted.items():
-            self._live[word].append((row, count))
+            self._live[word].add(row, count)
         self._live_postings += len(counted)
         if row >= len(self._lengths):
             grown = np.zeros(max(row + 1, len(self._lengths) * 2, 64), np.float32)
@@ -64,13 +79,14 @@ class KeywordIndex:
             self._documents -= 1
             self._total_length -= float(self._lengths[row])
             self._lengths[row] = 0
+            self._has_removed = True
 
     def scores(self, words: Sequence[str], size: int) -> NDArray[np.float32]:
         """The BM25 score of each of the first `size` rows."""
         total = np.zeros(size, np.float32)
         average = self._total_length / max(self._documents, 1)
         for word, repeated in Counter(words).items():
-            rows, counts = self._postings(word, size)
+            rows, counts = self._postings(word)
             norms = K1 * (1 - B + B * self._lengths[rows] / max(average, 1.0))
             weight = self._rarity(len(rows)) * min(repeated, 2) * (K1 + 1)
             total[rows] += weight * counts / (counts + norms)
@@ -81,7 +97,7 @@ class KeywordIndex:
         covered = np.zeros(size, np.float32)
         total = 0.0
         for word in set(words):
-            rows, _ = self._postings(word, size)
+            rows, _ = self._postings(word)
             rarity = self._rarity(len(rows))
             covered[rows] += rarity
             total += rarity
@@ -91,7 +107,7 @@ class KeywordIndex:
         """What a word that occurs in so many rows is worth (inverse document frequency)."""
         return math.log(1 + (self._documents - rows + 0.5) / (rows + 0.5))
 
-    def _postings(self, word: str, size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _postings(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """The rows that have `word`, and how often."""
         term = self._terms.get(word)
         rows, counts = self._rows[:0], self._counts[:0]
@@ -99,11 +115,12 @@ class KeywordIndex:
             here = slice(int(self._starts[term]), int(self._starts[term + 1]))
             rows, counts = self._rows[here], self._counts[here]
         live = self._live.get(word)
-        if live:
-            fresh = np.array(live, np.int64)
-            rows = np.concatenate([rows, fresh[:, 0].astype(np.int32)])
-            counts = np.concatenate([counts, fresh[:, 1].astype(np.float32)])
-        there = (self._lengths[rows] > 0) & (rows < size)
+        if live is not None:
+            rows = np.concatenate([rows, np.frombuffer(live.rows, np.int32)])
+            counts = np.concatenate([counts, np.frombuffer(live.counts, np.float32)])
+        if not self._has_removed:
+            return rows, counts
+        there = self._lengths[rows] > 0
         return rows[there], counts[there]
 
     def _merge(self) -> None:
@@ -123,13 +140,20 @@ class KeywordIndex:
         self._rows, self._counts = all_rows[order], all_counts[order]
         self._live.clear()
         self._live_postings = 0
+        self._has_removed = False
 
     def _live_arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
         """Postings of each live word, and all of them in that order: rows and counts."""
-        lengths = np.array([len(postings) for postings in self._live.values()], np.int64)
-        flat = [posting for postings in self._live.values() for posting in postings]
-        pairs = np.array(flat, np.int64).reshape(-1, 2)
-        return lengths, pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.float32)
+        rows, counts = array("i"), array("f")
+        for postings in self._live.values():
+            rows.extend(postings.rows)
+            counts.extend(postings.counts)
+        lengths = [len(postings.rows) for postings in self._live.values()]
+        return (
+            np.array(lengths, np.int64),
+            np.frombuffer(rows, np.int32),
+            np.frombuffer(counts, np.float32),
+        )
 
     def dump(self) -> dict[str, NDArray[Any]]:
         """Everything as arrays, for a file; a copy that later changes leave alone."""
@@ -159,12 +183,15 @@ class KeywordIndex:
         index._counts, index._lengths = arrays["counts"], arrays["lengths"]
         if len(index._starts) != len(index._terms) + 1 or len(index._rows) != index._starts[-1]:
             raise ValueError("the arrays of the keyword index do not belong together")
-        pairs = list(zip(arrays["live_rows"].tolist(), arrays["live_counts"].tolist(), strict=True))
+        rows, counts = arrays["live_rows"], arrays["live_counts"]
         ends = np.cumsum(arrays["live_lengths"]).tolist()
         starts = [0, *ends][: len(ends)]
         for word, start, end in zip(_split(arrays["live_terms"]), starts, ends, strict=True):
-            index._live[word] = [(row, int(count)) for row, count in pairs[start:end]]
-        index._live_postings = len(pairs)
+            index._live[word] = _Postings(
+                array("i", rows[start:end].tobytes()), array("f", counts[start:end].tobytes())
+            )
+        index._live_postings = len(rows)
+        index._has_removed = True
         index._documents = int((index._lengths > 0).sum())
         index._total_length = float(index._lengths.sum(dtype=np.float64))
         return index

@@ -42,7 +42,8 @@ class LetterEncoder:
         for row, text in enumerate(texts):
             for letter in text.encode():
                 made[row, letter % self.dimensions] += 1
-        return made / np.linalg.norm(made, axis=1, keepdims=True)
+        made /= np.linalg.norm(made, axis=1, keepdims=True)
+        return made
 
 
 def letters(home: Path, name: str = "m1", dimensions: int = 64) -> tuple[Search, LetterEncoder]:
