@@ -283,14 +283,17 @@ class _Acceptance:
         ]
 
     def _keep(self, tool: ToolRecord, version: Version) -> None:
-        """A known contract is offered: it answers again if only its absence retired it."""
+        """A known contract is offered: it answers, unless a person has decided otherwise."""
         status = tool.statuses[version]
         if status.status == "retired" and status.reason in _COMES_BACK:
             deprecated = tool.versions[version].contract.deprecation is not None
             again = StatusRecord("deprecated" if deprecated else "active", "", self._now)
-            self._changes += [SetStatus(tool.id, version, again), SetHead(tool.id, version)]
-            others = [v for v in tool.versions if v != version and tool.is_callable(v)]
-            self._changes += [self._replaced(tool.id, other) for other in others]
+            self._changes.append(SetStatus(tool.id, version, again))
+        elif not tool.is_callable(version) or tool.head_version == version:
+            return
+        self._changes.append(SetHead(tool.id, version))
+        others = [v for v in tool.versions if v != version and tool.is_callable(v)]
+        self._changes += [self._replaced(tool.id, other) for other in others]
 
     def _retire_replaced(self, tool: ToolRecord, offer: VersionRecord) -> None:
         """A source serves one contract at a time: callers of an old one would reach the new one."""

@@ -163,6 +163,15 @@ async def test_a_contract_that_comes_back_answers_under_its_old_version() -> Non
     assert tool.statuses[Version(2, 0, 0)].reason == REPLACED
 
 
+async def test_a_text_that_is_taken_back_answers_under_its_old_version() -> None:
+    catalogue = await memory_catalogue()
+    for text in ("Send.", "Send a letter.", "Send."):
+        after = await listed(catalogue, "mail", contract(text=text))
+    tool = after.tools[ToolId("mail", "send")]
+    assert tool.head_version == Version(1, 0, 0)
+    assert tool.statuses[Version(1, 0, 1)].reason == REPLACED
+
+
 async def test_a_tool_that_is_no_longer_listed_is_retired_and_comes_back_with_its_name() -> None:
     catalogue = await memory_catalogue()
     await listed(catalogue, "up", raw_tool("one"), raw_tool("two"))
