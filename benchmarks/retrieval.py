@@ -36,7 +36,7 @@ FLOORS: Final = {
     "mcptoolbenchpp": Scores(82.3, 99.4, 92.0, 100.0),
     "ultratool_en": Scores(36.6, 74.7, 73.9, 72.9),
 }
-"""Measured earlier with the same recipe; of `ultratool_*` on more queries than the public part has."""
+"""Measured with the same recipe; `ultratool_*` on more queries than the public part has."""
 HARDER: Final = {"ultratool_en": (8.7, 4.7)}
 """R@5 and nDCG@10 by which BM25 alone does worse on the public part than on the whole set."""
 CHINESE: Final = {"ultratool_zh": Scores(37.2, 73.4, 72.5, 68.0)}
