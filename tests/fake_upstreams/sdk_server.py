@@ -250,7 +250,8 @@ def sse_app() -> Starlette:
 async def serve(mode: str, key: str | None) -> None:
     app: ASGIApp = sse_app() if mode == "sse" else server.streamable_http_app()
     gate = Gate(app, refuses_modern=mode == "http-legacy", key=key)
-    with socket.socket() as listener:
+    # With its protocol named: asyncio switches off Nagle's delay (40 ms) for such sockets only.
+    with socket.socket(proto=socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", int(os.environ.get("PORT", "0"))))
         listener.listen()
