@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED
 
 from toolcrib_client.failures import failure
 from toolcrib_client.http_client import SESSION_OVER
 from toolcrib_client.link import open_link
-from toolcrib_client.wire_errors import Sent
+from toolcrib_client.wire_errors import Sent, is_closed
 from toolcrib_protocol.errors import (
     INVALID_ARGUMENTS,
     SOURCE_DISCONNECTED,
@@ -221,7 +220,7 @@ class Connection:
 
     def _not_opened(self, error: BaseException) -> ToolError:
         cause = _innermost(error)
-        if isinstance(cause, MCPError) and cause.code != CONNECTION_CLOSED:
+        if isinstance(cause, MCPError) and not is_closed(cause):
             return Sent(self.target, "the opening of a session", may_repeat=True).failed(cause)
         if isinstance(cause, MCPError):
             return self._unreachable(
@@ -253,7 +252,7 @@ def _check_sendable(request: Request) -> None:
 
 
 def _means_loss(error: MCPError, failed: ToolError) -> bool:
-    return error.code == CONNECTION_CLOSED or SESSION_OVER in failed.details
+    return is_closed(error) or SESSION_OVER in failed.details
 
 
 def _innermost(error: BaseException) -> BaseException:

@@ -34,6 +34,9 @@ _CONNECT_SECONDS: Final = 10.0
 # of their own.
 _SILENCE_SECONDS: Final = 300.0
 _FIRST_ERROR_STATUS: Final = 400
+_FIRST_SERVER_ERROR: Final = 500
+GAVE_UP: Final = "http_status"
+"""The detail of an error whose request may have run before the server gave up."""
 _NOT_FOUND: Final = 404
 SESSION_OVER: Final = "session_over"
 """In the details of the error that says: the server no longer knows our session."""
@@ -117,6 +120,9 @@ class McpHttpClient(httpx2.AsyncClient):
             case 502 | 504:
                 # A proxy answered; the request may have reached the crib behind it.
                 return failure(SOURCE_DISCONNECTED, said, ErrorKind.RETRYABLE)
+            case _ if status >= _FIRST_SERVER_ERROR:
+                # The crib gave up in the middle, for example because it was stopped.
+                return failure(UPSTREAM_PROTOCOL, said, details={GAVE_UP: status})
             case _:
                 return failure(UPSTREAM_PROTOCOL, said)
 

@@ -21,6 +21,7 @@ from mcp_types import (
 )
 
 from toolcrib_client.failures import failure
+from toolcrib_client.http_client import GAVE_UP
 from toolcrib_protocol.errors import (
     INTERNAL,
     NOT_PERMITTED,
@@ -68,7 +69,7 @@ class Sent:
         told = read_error(error.data)
         if told is not None:
             return self._honest(told)
-        if error.code == CONNECTION_CLOSED:
+        if is_closed(error):
             text = f"the connection to {self.target} was lost before {self.what} was answered"
             return self._honest(failure(SOURCE_DISCONNECTED, text, ErrorKind.RETRYABLE))
         if error.code == METHOD_NOT_FOUND:
@@ -87,7 +88,8 @@ class Sent:
         return self._honest(failure(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE))
 
     def _honest(self, error: ToolError) -> ToolError:
-        if self.may_repeat or error.code not in _WITHOUT_ANSWER:
+        may_have_run = error.code in _WITHOUT_ANSWER or GAVE_UP in error.details
+        if self.may_repeat or not may_have_run:
             return error
         return failure(
             OUTCOME_UNKNOWN,
@@ -95,6 +97,15 @@ class Sent:
             ErrorKind.NEEDS_HUMAN,
             {**error.details, "cause": error.code},
         )
+
+
+def is_closed(error: MCPError) -> bool:
+    """Whether the SDK tells that the connection ended.
+
+    It uses -32000 for that, which is also what many servers send for any error of their own; only
+    the text tells the two apart.
+    """
+    return error.code == CONNECTION_CLOSED and error.message == "Connection closed"
 
 
 def read_error(facts: Json) -> ToolError | None:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_protocol.json_value import dump_json
-from toolcrib_protocol.schema import explain, sample
+from toolcrib_protocol.schema import Checker, explain, sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from toolcrib_protocol.json_value import Json, JsonObject
-    from toolcrib_protocol.schema import Checker, UnknownArgument, Violation
+    from toolcrib_protocol.schema import UnknownArgument, Violation
     from toolcrib_registry.records import VersionRecord
 
 _LONGEST_EXAMPLE: Final = 1_500
@@ -105,10 +105,19 @@ def _walk(value: Json, tokens: Iterable[str]) -> Json | object:
     return here
 
 
+def _example(record: VersionRecord) -> JsonObject | None:
+    """Arguments that fit: the author's own first example if it does, else a made-up one."""
+    schema = record.contract.input_schema
+    told = record.contract.examples[:1]
+    if told and not Checker.compile(schema).check(told[0].arguments):
+        return told[0].arguments
+    return sample(schema)
+
+
 def _refusal(record: VersionRecord, text: str, violations: Sequence[Violation]) -> ToolError:
     name = record.contract.id
     details: JsonObject = {"violations": [violation.as_json() for violation in violations]}
-    example = sample(record.contract.input_schema)
+    example = _example(record)
     lesson = ""
     if example is not None:
         details["example"] = example

@@ -178,7 +178,8 @@ class Calls:
 
 
 def _timeout(record: VersionRecord, call: Call) -> float:
-    wanted = call.timeout_seconds or record.contract.limits.timeout_seconds
+    asked = call.timeout_seconds if (call.timeout_seconds or 0) > 0 else None
+    wanted = asked or record.contract.limits.timeout_seconds
     return min(wanted or DEFAULT_TIMEOUT_SECONDS, LONGEST_TIMEOUT_SECONDS)
 
 

@@ -150,7 +150,7 @@ class Snapshot:
         hint = (
             f"the nearest names are {', '.join(close)}"
             if close
-            else "search_tools finds tools by what they do"
+            else "a search finds tools by what they do"
         )
         return ToolError(
             UNKNOWN_TOOL, f"no tool is called {text[:200]!r}; {hint}", details={"nearest": [*close]}

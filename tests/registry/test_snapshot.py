@@ -154,7 +154,7 @@ def test_an_unknown_tool_is_refused_with_the_nearest_live_names() -> None:
 
 def test_an_unknown_tool_unlike_all_others_is_refused_with_a_way_to_find_one() -> None:
     message = refusal("zzz").message
-    assert message == "no tool is called 'zzz'; search_tools finds tools by what they do"
+    assert message == "no tool is called 'zzz'; a search finds tools by what they do"
 
 
 def test_a_reference_with_a_bad_range_names_the_range() -> None:

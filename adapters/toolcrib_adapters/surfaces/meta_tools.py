@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.tool import Behaviour, Contract
+from toolcrib_protocol.tool import Behaviour, Contract, Example
 from toolcrib_registry.calls import MOST_CALLS_AT_ONCE
 from toolcrib_registry.records import VersionRecord
 
@@ -34,8 +34,8 @@ INSTRUCTIONS: Final = (
 )
 
 _SEARCH_TEXT: Final = (
-    "Find tools by what they do. One query per task, in your own words, any language; tool names "
-    "work too. Groups (number of tools):"
+    "Find tools by what they do. One query per task, in plain English or the words of the "
+    "tools; tool names work too. Groups (number of tools):"
 )
 _CALL_TEXT: Final = (
     "Call a tool by name, or several at once with `calls` (they run in parallel). On failure check "
@@ -104,12 +104,15 @@ _CALL_SCHEMA: Final = _schema(
 )
 
 
-def _record(name: str, text: str, schema: JsonObject, *, reads: bool) -> VersionRecord:
+def _record(
+    name: str, text: str, schema: JsonObject, example: JsonObject, *, reads: bool
+) -> VersionRecord:
     contract = Contract(
         group=_GROUP,
         name=name,
         description=text,
         input_schema=schema,
+        examples=(Example(arguments=example),),
         behaviour=Behaviour(read_only=True if reads else None),
     )
     return VersionRecord.of(contract, _GROUP, name)
@@ -118,14 +121,27 @@ def _record(name: str, text: str, schema: JsonObject, *, reads: bool) -> Version
 META_TOOLS: Final = {
     record.upstream_name: record
     for record in (
-        _record(SEARCH_TOOLS, _SEARCH_TEXT, _SEARCH_SCHEMA, reads=True),
+        _record(
+            SEARCH_TOOLS,
+            _SEARCH_TEXT,
+            _SEARCH_SCHEMA,
+            {"queries": ["current time in a city"], "limit": 3},
+            reads=True,
+        ),
         _record(
             DESCRIBE_TOOLS,
             "Full schemas, errors and examples of tools by name or group/tool reference.",
             _DESCRIBE_SCHEMA,
+            {"names": ["clock__now"]},
             reads=True,
         ),
-        _record(CALL_TOOL, _CALL_TEXT, _CALL_SCHEMA, reads=False),
+        _record(
+            CALL_TOOL,
+            _CALL_TEXT,
+            _CALL_SCHEMA,
+            {"name": "clock__now", "arguments": {"zone": "Asia/Tokyo"}},
+            reads=False,
+        ),
     )
 }
 """The meta-tools by name, in the order in which they are listed."""

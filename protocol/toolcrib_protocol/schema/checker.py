@@ -169,12 +169,38 @@ def _expected(error: jsonschema_rs.ValidationError) -> str:
             return f"exactly {_shown(kind.expected_value)}"
         case jsonschema_rs.ValidationErrorKind.AdditionalProperties():
             return f"no property {', '.join(map(repr, kind.unexpected[:10]))}"
+        case jsonschema_rs.ValidationErrorKind.AnyOf():
+            return "one of the allowed forms"
         case jsonschema_rs.ValidationErrorKind.FalseSchema():
             return "nothing beyond what the schema describes"
         case jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded():
             return "a value whose pattern can be checked within its limit"
         case _:
-            return f"that {error.message[:_MOST_TEXT].removeprefix(_MASK).strip()}"
+            return _expected_bound(error)
+
+
+_BOUNDS: Final = {
+    "Minimum": "at least {}",
+    "Maximum": "at most {}",
+    "ExclusiveMinimum": "more than {}",
+    "ExclusiveMaximum": "less than {}",
+    "MinLength": "at least {} characters",
+    "MaxLength": "at most {} characters",
+    "MinItems": "at least {} items",
+    "MaxItems": "at most {} items",
+    "MinProperties": "at least {} properties",
+    "MaxProperties": "at most {} properties",
+}
+
+
+def _expected_bound(error: jsonschema_rs.ValidationError) -> str:
+    kind = error.kind
+    told = _BOUNDS.get(type(kind).__name__.removeprefix("ValidationErrorKind_"))
+    if told is not None:
+        return told.format(getattr(kind, "limit", "?"))
+    if isinstance(kind, jsonschema_rs.ValidationErrorKind.Pattern):
+        return f"text that matches {kind.pattern[:_MOST_TEXT]}"
+    return f"another value (it {error.message[:_MOST_TEXT].removeprefix(_MASK).strip()})"
 
 
 def _nearest_branch(error: jsonschema_rs.ValidationError) -> str | None:

@@ -73,12 +73,18 @@ def test_numbers_are_compared_exactly(schema: Any, good: Any, bad: Any) -> None:
             {"y": 1},
             "at /n: expected no property 'y', received {\"y\":1}",
         ),
-        ({"minimum": 3}, 2, "at /n: expected that is less than the minimum of 3, received 2"),
+        ({"minimum": 3}, 2, "at /n: expected at least 3, received 2"),
         (
             {"anyOf": [{"type": "integer"}, {"required": ["x"], "type": "object"}]},
             {},
-            "at /n: expected that is not valid under any of the schemas listed in the 'anyOf' "
-            "keyword (nearest form: /n type integer), received {}",
+            "at /n: expected one of the allowed forms (nearest form: /n type integer), received {}",
+        ),
+        ({"maxItems": 1}, [1, 2], "at /n: expected at most 1 items, received [1,2]"),
+        ({"pattern": "^b"}, "a", 'at /n: expected text that matches ^b, received "a"'),
+        (
+            {"uniqueItems": True},
+            [1, 1],
+            "at /n: expected another value (it has non-unique elements), received [1,1]",
         ),
     ],
 )

@@ -91,7 +91,7 @@ def call_failure(failed: RequestError, source: str, timeout_seconds: float) -> T
         return ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE, {"sent": True})
     if failed.http is not None and (told := _http_failure(failed, failed.http, source)) is not None:
         return told
-    if failed.code == CONNECTION_CLOSED:
+    if _is_closed(failed):
         return _disconnected(f"the connection to {source} ended during the call")
     if failed.code == PARSE_ERROR:
         text = f"{source} sent an answer that cannot be read: {failed.message}"
@@ -181,13 +181,22 @@ def _connect_text(cause: BaseException, http: HttpFailure | None, seconds: float
     if isinstance(cause, ValidationError):
         return "the server's first answer is not valid MCP"
     if isinstance(cause, MCPError | RequestError):
-        closed = cause.code == CONNECTION_CLOSED
+        closed = _is_closed(cause)
         return (
             "the server ended before it answered"
             if closed
             else f"the server refused: {cause.message}"
         )
     return f"{type(cause).__name__}: {cause}"
+
+
+def _is_closed(error: MCPError | RequestError) -> bool:
+    """Whether the SDK tells that the connection ended.
+
+    It uses -32000 for that, which is also what many servers send for any error of their own; only
+    the text tells the two apart.
+    """
+    return error.code == CONNECTION_CLOSED and error.message == "Connection closed"
 
 
 def is_fault_of_ours(error: Exception) -> bool:

@@ -7,6 +7,7 @@ fault inside toolcrib, 130 stopped by Ctrl-C.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json
 
 EXIT_CODES: Final = {ErrorKind.FATAL: 1, ErrorKind.RETRYABLE: 3, ErrorKind.NEEDS_HUMAN: 4}
+
+_NO_TERMINAL_WIDTH: Final = 500
+# C0 (but tab and newline), DEL, C1, and the marks that turn the direction of text.
+_DRIVING: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Output:
@@ -43,19 +48,22 @@ class Output:
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print a line of the answer; nothing in it is markup."""
-        self._out.print(Text(text, style=style))
+        self._out.print(Text(harmless(text), style=style))
 
     def note(self, text: str, style: str = "") -> None:
         """Say something beside the answer."""
-        self.side.print(Text(text, style=style))
+        self.side.print(Text(harmless(text), style=style))
 
     def table(self, headings: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
         """Print rows under headings, or the sentence `empty`."""
         table = Table(*headings, box=None, pad_edge=False, header_style="bold")
         for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*(Text(" ".join(harmless(cell).split())) for cell in row))
         if table.row_count:
-            Console(file=sys.stdout, highlight=False).print(table)
+            # A program that reads a table must find names whole, however narrow a terminal would
+            # be.
+            width = None if sys.stdout.isatty() else _NO_TERMINAL_WIDTH
+            Console(file=sys.stdout, highlight=False, width=width).print(table)
         else:
             self.note(empty)
 
@@ -65,9 +73,17 @@ class Output:
             self.document({"error": error.as_json()})
         else:
             self.side.print(
-                Text("error: ", style="bold red").append(error.message, style="default")
+                Text("error: ", style="bold red").append(harmless(error.message), style="default")
             )
         return EXIT_CODES[error.kind]
+
+
+def harmless(text: str) -> str:
+    """`text` with control characters and direction marks written out.
+
+    Texts of foreign servers must not drive the terminal of whoever reads them.
+    """
+    return _DRIVING.sub(lambda match: f"\\x{ord(match.group()):02x}", text)
 
 
 def short(text: str, width: int = 80) -> str:

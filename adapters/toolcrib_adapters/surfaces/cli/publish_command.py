@@ -101,12 +101,12 @@ async def _publish_to(url: str, wish: JsonObject) -> JsonObject:
     what = [wish["target"]] if wish["kind"] == "python" else [*_objects(wish["entries"])]
     async with load("client")(url) as crib:
         receipt = await crib.publish(*what, source=wish["source"])
-    answer: JsonObject = asdict(receipt)
-    return answer
+    told: JsonObject = asdict(receipt)
+    return {**told, **{key: [*_objects(told[key])] for key in ("published", "quarantined")}}
 
 
 def _objects(entries: Json) -> Iterable[JsonObject]:
-    for entry in entries if isinstance(entries, list) else ():
+    for entry in entries if isinstance(entries, list | tuple) else ():
         if not isinstance(entry, dict):
             raise ToolError(INVALID_CONTRACT, f"{entry!r} is no tool: an entry must be an object")
         yield entry
