@@ -56,9 +56,12 @@ THINGS: Final = re.findall(
     "invoice message file branch customer ticket image calendar event contact report payment order "
     "document table folder release issue comment deployment server database record webhook",
 )
+PLACES: Final = re.findall(
+    r"\w+", "workspace project account repository mailbox store cluster team region board"
+)
 SYLLABLES: Final = re.findall(r"\w+", "ba ko ri mu ta ne so li va du pe zo")
 RARE: Final = ["".join(parts) for parts in product(SYLLABLES, repeat=3)]
-"""Words that occur now and then, as most words do."""
+"""Words that occur now and then, as most words of descriptions do."""
 SHORT: Final = 100
 LONG: Final = 30
 
@@ -96,7 +99,7 @@ class NoCache:
 
 def contract(number: int) -> Contract:
     draw = random.Random(number)
-    verb, thing, place = draw.choice(VERBS), draw.choice(THINGS), draw.choice(RARE)
+    verb, thing, place = draw.choice(VERBS), draw.choice(THINGS), draw.choice(PLACES)
     other = " ".join(draw.choices(RARE, k=12))
     return Contract(
         group=f"group-{number // 20}",
@@ -113,8 +116,8 @@ def contract(number: int) -> Contract:
 
 
 def query(draw: random.Random, words: int) -> str:
-    parts = [draw.choice(VERBS), "the", draw.choice(THINGS), "of", "my", draw.choice(RARE)]
-    return " ".join([*parts, *draw.choices(THINGS + RARE, k=words - len(parts))])
+    parts = [draw.choice(VERBS), "the", draw.choice(THINGS), "of", "my", draw.choice(PLACES)]
+    return " ".join([*parts, *draw.choices(THINGS + PLACES, k=words - len(parts))])
 
 
 async def filled(count: int, home: Path) -> tuple[Search, Snapshot]:
