@@ -160,7 +160,7 @@ class Calls:
     async def _dispatched(
         self, record: VersionRecord, arguments: ReadyArguments, call: Call
     ) -> Result:
-        seconds = _timeout(record, call)
+        seconds = _timeout(record, call, self._catalogue.snapshot)
         context = CallContext(seconds, call.caller, call.report_progress, call.meta)
         try:
             provider = self._providers.provider(record.source)
@@ -177,9 +177,13 @@ class Calls:
             return Result.failed(_classified(error, record))
 
 
-def _timeout(record: VersionRecord, call: Call) -> float:
+def _timeout(record: VersionRecord, call: Call, snapshot: Snapshot) -> float:
+    """The caller's limit, else the tool's, its source's, the default; never over the cap."""
     asked = call.timeout_seconds if (call.timeout_seconds or 0) > 0 else None
-    wanted = asked or record.contract.limits.timeout_seconds
+    source = snapshot.sources.get(record.source)
+    told = source.spec.get("timeout_seconds") if source is not None else None
+    of_source = float(told) if isinstance(told, int | float) else None
+    wanted = asked or record.contract.limits.timeout_seconds or of_source
     return min(wanted or DEFAULT_TIMEOUT_SECONDS, LONGEST_TIMEOUT_SECONDS)
 
 

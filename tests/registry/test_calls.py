@@ -22,9 +22,9 @@ from toolcrib_protocol.errors import (
 from toolcrib_protocol.result import META_PREFIX, Result, Status
 from toolcrib_protocol.tool import Contract
 from toolcrib_registry.calls import Call
-from toolcrib_registry.changes import PutGroup
+from toolcrib_registry.changes import DropSource, PutGroup, PutSource
 from toolcrib_registry.permissions import Caller
-from toolcrib_registry.records import GroupRecord
+from toolcrib_registry.records import GroupRecord, SourceKind, SourceRecord
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -202,13 +202,20 @@ async def test_a_time_limit_comes_from_the_caller_then_the_contract_and_is_cappe
     slow = Contract.model_validate(
         {"group": "desk", "name": "slow", "limits": {"timeout_seconds": 7}}
     )
-    calls, provider, _ = await desk(raw_tool("plain"), slow)
+    calls, provider, catalogue = await desk(raw_tool("plain"), slow)
     provider.tools = {"plain": note, "slow": note}
     await calls.call(Call("desk/plain"))
     await calls.call(Call("desk/slow"))
     await calls.call(Call("desk/slow", timeout_seconds=3))
     await calls.call(Call("desk/slow", timeout_seconds=100_000))
     assert limits == [30, 7, 3, 900]
+    patient = SourceRecord("desk", SourceKind.MCP, {"timeout_seconds": 120}, "desk")
+    await catalogue.change(lambda _: [PutSource(patient)])
+    await calls.call(Call("desk/plain"))
+    await calls.call(Call("desk/slow", timeout_seconds=-1))
+    await catalogue.change(lambda _: [DropSource("desk")])
+    await calls.call(Call("desk/plain"))
+    assert limits[4:] == [120, 7, 30]
 
 
 async def test_a_provider_that_gives_up_in_time_speaks_for_itself() -> None:
