@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_protocol.json_value import dump_json
@@ -82,26 +82,17 @@ def _tokens(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
-def _at(values: JsonObject, pointer: str) -> Json | object:
+def _at(values: JsonObject, pointer: str) -> Json:
     """The value at `pointer`; the empty pointer and pointers into nothing give the whole."""
     tokens = _tokens(pointer)
     return _walk(values, tokens) if tokens else values
 
 
-def _walk(value: Json, tokens: Iterable[str]) -> Json | object:
-    here: Json | object = value
+def _walk(value: Json, tokens: Iterable[str]) -> Json:
+    """The value at a pointer that a checker gave, so it leads somewhere."""
+    here = value
     for token in tokens:
-        if isinstance(here, dict) and token in here:
-            here = here[token]
-        elif (
-            isinstance(here, list)
-            and token.isascii()
-            and token.isdigit()
-            and int(token) < len(here)
-        ):
-            here = here[int(token)]
-        else:
-            return ...
+        here = here[int(token)] if isinstance(here, list) else cast("JsonObject", here)[token]
     return here
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.schema import Checker
 from toolcrib_protocol.tool import Contract
@@ -70,3 +72,24 @@ def test_checkers_are_compiled_once_and_the_oldest_go_first() -> None:
     assert checkers.of(one) is first
     checkers.of(three)
     assert checkers.of(one) is first
+
+
+def test_the_authors_own_example_teaches_if_it_fits_and_a_made_up_one_otherwise() -> None:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+    }
+    for told, shown in (({"city": "Tokyo"}, {"city": "Tokyo"}), ({"city": 1}, {"city": "text"})):
+        contract = Contract.model_validate(
+            {
+                "group": "desk",
+                "name": "walk",
+                "input_schema": schema,
+                "examples": [{"arguments": told}],
+            }
+        )
+        tool = VersionRecord.of(contract, "desk", "walk")
+        with pytest.raises(ToolError) as refused:
+            ready_arguments(tool, Checker.compile(schema), {}, refuses_unknown=True)
+        assert refused.value.details["example"] == shown

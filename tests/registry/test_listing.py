@@ -11,7 +11,7 @@ from toolcrib_protocol.errors import UNKNOWN_SOURCE, ToolError
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.tool import Contract, Deprecation
 from toolcrib_protocol.version import Version
-from toolcrib_registry.changes import PutGroup, SetStatus
+from toolcrib_registry.changes import AllocateName, PutGroup, SetStatus
 from toolcrib_registry.listing import (
     NOT_LISTED,
     REPLACED,
@@ -203,6 +203,27 @@ async def test_a_version_that_a_person_yanked_stays_yanked_when_the_source_lists
     after = await listed(catalogue, "up", raw_tool("one"))
     assert after.tools[one].statuses[Version(1)] == yanked
     assert after.tools[one].head is None
+
+
+async def test_a_tool_that_is_not_listed_keeps_a_head_that_nobody_may_call() -> None:
+    catalogue = await memory_catalogue()
+    for text in ("Send.", "Send a letter."):
+        await listed(catalogue, "mail", contract(text=text))
+    send = ToolId("mail", "send")
+    yanked = StatusRecord("yanked", "it lies", LATER)
+    await catalogue.change(lambda _: [SetStatus(send, Version(1, 0, 1), yanked)])
+    after = await listed(catalogue, "mail")
+    assert after.tools[send].head_version == Version(1, 0, 1)
+    assert after.tools[send].statuses[Version(1)].reason == NOT_LISTED
+    assert after.tools[send].statuses[Version(1, 0, 1)] == yanked
+
+
+async def test_a_name_that_was_allocated_before_any_version_begins_with_the_first() -> None:
+    catalogue = await memory_catalogue()
+    send = ToolId("mail", "send")
+    await catalogue.change(lambda _: [AllocateName(send, "mail__send")])
+    after = await listed(catalogue, "mail", contract())
+    assert after.tools[send].head_version == Version(1)
 
 
 async def test_declared_versions_are_kept_and_may_not_be_reused_or_go_back() -> None:
