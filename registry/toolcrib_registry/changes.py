@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.version import Version
     from toolcrib_registry.records import (
         GroupRecord,
+        ProfileRecord,
         QuarantineRecord,
         SourceRecord,
         StatusRecord,
@@ -87,6 +88,20 @@ class DropGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class PutProfile:
+    """A profile exists with these settings, or is replaced."""
+
+    profile: ProfileRecord
+
+
+@dataclass(frozen=True, slots=True)
+class DropProfile:
+    """A profile is gone."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetQuarantine:
     """These, and only these, entries of a source's list are quarantined."""
 
@@ -103,6 +118,8 @@ Change = (
     | SetHead
     | PutGroup
     | DropGroup
+    | PutProfile
+    | DropProfile
     | SetQuarantine
 )
 

@@ -1,4 +1,4 @@
-"""What the catalogue keeps: sources, tools with their versions, groups, quarantined entries.
+"""What the catalogue keeps: sources, tools with their versions, groups, profiles, quarantine.
 
 Frozen values. A version record never changes once it is committed; what may change (status, head)
 stands beside it. Nothing here knows how records are stored.
@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
@@ -177,6 +177,46 @@ class GroupRecord:
     description: str = ""
     members: tuple[ToolId, ...] = ()
     refuses_unknown_arguments: bool = True
+
+
+class EndpointMode(StrEnum):
+    """Which tools an endpoint lists natively; every tool it shows can be called in each mode."""
+
+    AUTO = "auto"
+    """All of them while their definitions are few tokens, the meta-tools beyond that."""
+    DYNAMIC = "dynamic"
+    """The meta-tools, and the tools that are pinned."""
+    FULL = "full"
+    """All of them, and no meta-tool."""
+
+
+DEFAULT_PROFILE: Final = "default"
+"""The profile of the plain endpoint, `/mcp` and standard streams."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRecord:
+    """What one kind of client sees, and how much it may do at once.
+
+    Attributes:
+        name: unique; spelt like a group name.
+        title: for people.
+        description: for people.
+        groups: the groups whose tools it shows, those that do not exist yet included; None: all.
+        pins: tools that are listed natively in every mode, in this order.
+        mode: which other tools are listed natively.
+        timeout_seconds: the longest a call may take; None: no limit of this profile's own.
+        calls_at_once: how many calls of this profile may run at the same time; None: any number.
+    """
+
+    name: str
+    title: str = ""
+    description: str = ""
+    groups: tuple[str, ...] | None = None
+    pins: tuple[ToolId, ...] = ()
+    mode: EndpointMode = EndpointMode.AUTO
+    timeout_seconds: float | None = None
+    calls_at_once: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,10 @@ from toolcrib_registry.changes import (
     AllocateName,
     Change,
     DropGroup,
+    DropProfile,
     DropSource,
     PutGroup,
+    PutProfile,
     PutSource,
     SetHead,
     SetQuarantine,
@@ -34,6 +36,7 @@ from toolcrib_registry.changes import (
 )
 from toolcrib_registry.records import (
     GroupRecord,
+    ProfileRecord,
     QuarantineRecord,
     SourceRecord,
     ToolRecord,
@@ -59,6 +62,7 @@ class Snapshot:
     by_published_name: Mapping[str, ToolId] = field(default_factory=dict)
     groups: Mapping[str, GroupRecord] = field(default_factory=dict)
     quarantined: Mapping[str, tuple[QuarantineRecord, ...]] = field(default_factory=dict)
+    profiles: Mapping[str, ProfileRecord] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         # asyncio writes down what its tasks return: the repr of 4,000 tools took half a second and
@@ -180,10 +184,17 @@ class _Draft:
         self._names = dict(before.by_published_name)
         self._groups = dict(before.groups)
         self._quarantined = dict(before.quarantined)
+        self._profiles = dict(before.profiles)
 
     def finished(self, revision: int) -> Snapshot:
         return Snapshot(
-            revision, self._sources, self._tools, self._names, self._groups, self._quarantined
+            revision,
+            self._sources,
+            self._tools,
+            self._names,
+            self._groups,
+            self._quarantined,
+            self._profiles,
         )
 
     def apply(self, change: Change) -> None:
@@ -196,6 +207,10 @@ class _Draft:
                 self._groups[change.group.name] = change.group
             case DropGroup():
                 self._groups.pop(change.name, None)
+            case PutProfile():
+                self._profiles[change.profile.name] = change.profile
+            case DropProfile():
+                self._profiles.pop(change.name, None)
             case SetQuarantine():
                 self._set_quarantine(change)
             case _:

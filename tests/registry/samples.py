@@ -12,13 +12,16 @@ from toolcrib_registry.changes import (
     AllocateName,
     Change,
     PutGroup,
+    PutProfile,
     PutSource,
     SetHead,
     SetQuarantine,
     SetStatus,
 )
 from toolcrib_registry.records import (
+    EndpointMode,
     GroupRecord,
+    ProfileRecord,
     QuarantineRecord,
     SourceKind,
     SourceRecord,
@@ -89,6 +92,19 @@ def everything() -> list[Change]:
         PutSource(source("mail", ODD_JSON)),
         PutGroup(GroupRecord("mail", ODD_TEXT, ODD_TEXT)),
         PutGroup(GroupRecord("favourites", members=members, refuses_unknown_arguments=False)),
+        PutProfile(ProfileRecord("plain")),
+        PutProfile(
+            ProfileRecord(
+                "careful",
+                ODD_TEXT,
+                ODD_TEXT,
+                ("mail", "later"),
+                (odd.tool, record.tool),
+                EndpointMode.FULL,
+                2.5,
+                3,
+            )
+        ),
         *published(record),
         AllocateName(odd.tool, "mail__odd"),
         AddVersion(odd),

@@ -34,6 +34,7 @@ from toolcrib_registry.changes import (
     AddVersion,
     AllocateName,
     DropGroup,
+    DropProfile,
     DropSource,
     PutGroup,
     PutSource,
@@ -88,11 +89,17 @@ def test_a_snapshot_is_written_in_a_few_words_whatever_it_holds() -> None:
 
 def test_every_change_may_be_applied_again() -> None:
     once = Snapshot().with_changes(everything(), 1)
-    drops: list[Change] = [DropSource("mail"), DropGroup("favourites"), SetQuarantine("mail", ())]
+    drops: list[Change] = [
+        DropSource("mail"),
+        DropGroup("favourites"),
+        DropProfile("careful"),
+        SetQuarantine("mail", ()),
+    ]
 
     assert once.with_changes(everything(), 1) == once
     assert after(*drops, *drops, before=once) == after(*drops, before=once)
     assert after(*drops, before=once).quarantined == {}
+    assert [*after(*drops, before=once).profiles] == ["plain"]
 
 
 @pytest.mark.parametrize(

@@ -28,15 +28,17 @@ from toolcrib_registry.changes import (
     AddVersion,
     AllocateName,
     DropGroup,
+    DropProfile,
     DropSource,
     PutGroup,
+    PutProfile,
     PutSource,
     SetHead,
     SetQuarantine,
     SetStatus,
 )
 from toolcrib_registry.ports import RevisionConflict, SourceState, SourceStatus
-from toolcrib_registry.records import GroupRecord
+from toolcrib_registry.records import EndpointMode, GroupRecord, ProfileRecord
 from toolcrib_registry.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ HISTORY: tuple[list[Change], ...] = (
     next_version(version("send", "2.0.0", text="Send a parcel.")),
     [PutSource(source("mail", {"command": "other"})), PutGroup(GroupRecord("mail", "Post"))],
     [SetQuarantine("mail", ()), DropGroup("favourites"), PutSource(source("brief"))],
-    [PutGroup(GroupRecord("brief"))],
+    [PutGroup(GroupRecord("brief")), PutProfile(ProfileRecord("careful", groups=()))],
+    [DropProfile("careful"), PutProfile(ProfileRecord("plain", mode=EndpointMode.DYNAMIC))],
     [
         SetStatus(version().tool, version().version, RETIRED),
         SetStatus(version().tool, version(number="2.0.0").version, RETIRED),

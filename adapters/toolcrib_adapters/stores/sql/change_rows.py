@@ -20,8 +20,10 @@ from toolcrib_registry.changes import (
     AllocateName,
     Change,
     DropGroup,
+    DropProfile,
     DropSource,
     PutGroup,
+    PutProfile,
     PutSource,
     SetHead,
     SetQuarantine,
@@ -52,7 +54,9 @@ def _key(change: Change) -> Json:
             return [source.name]
         case PutGroup(group):
             return [group.name]
-        case DropSource(name) | DropGroup(name):
+        case PutProfile(profile):
+            return [profile.name]
+        case DropSource(name) | DropGroup(name) | DropProfile(name):
             return [name]
         case SetQuarantine(source, _):
             return [source]
@@ -141,6 +145,12 @@ def _put_group(connection: Connection, name: str) -> PutGroup | None:
     return PutGroup(rows.group_record(found, [ToolId(row.home_group, row.name) for row in listed]))
 
 
+def _put_profile(connection: Connection, name: str) -> PutProfile | None:
+    table = tables.profiles
+    found = connection.execute(select(table).where(table.c.name == name)).first()
+    return None if found is None else PutProfile(rows.profile_record(found))
+
+
 def _set_quarantine(connection: Connection, source: str) -> SetQuarantine:
     table = tables.quarantine
     found = connection.execute(
@@ -152,9 +162,11 @@ def _set_quarantine(connection: Connection, source: str) -> SetQuarantine:
 _PLAIN: Final[dict[str, Callable[[str], Change]]] = {
     "DropSource": DropSource,
     "DropGroup": DropGroup,
+    "DropProfile": DropProfile,
 }
 _READ: Final[dict[str, Callable[[Connection, str], Change | None]]] = {
     "PutSource": _put_source,
     "PutGroup": _put_group,
+    "PutProfile": _put_profile,
     "SetQuarantine": _set_quarantine,
 }

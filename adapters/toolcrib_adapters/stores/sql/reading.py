@@ -46,6 +46,10 @@ def read_snapshot(connection: Connection) -> Snapshot:
         by_published_name={tool.published_name: tool.id for tool in tools.values()},
         groups=_groups(connection),
         quarantined=_quarantined(connection),
+        profiles={
+            row.name: rows.profile_record(row)
+            for row in connection.execute(select(tables.profiles))
+        },
     )
 
 

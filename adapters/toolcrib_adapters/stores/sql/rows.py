@@ -9,7 +9,9 @@ from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.version import Version
 from toolcrib_registry.ports import SourceState, SourceStatus
 from toolcrib_registry.records import (
+    EndpointMode,
     GroupRecord,
+    ProfileRecord,
     QuarantineRecord,
     SourceKind,
     SourceRecord,
@@ -109,6 +111,33 @@ def group_row(group: GroupRecord) -> dict[str, str]:
 def group_record(row: Row[Any], members: Sequence[ToolId]) -> GroupRecord:
     """A row of `groups` with its members."""
     return GroupRecord(name=row.name, members=tuple(members), **json.loads(row.facts))
+
+
+def profile_row(profile: ProfileRecord) -> dict[str, str]:
+    """A profile as a row."""
+    facts: Json = {
+        "title": profile.title,
+        "description": profile.description,
+        "groups": None if profile.groups is None else [*profile.groups],
+        "pins": [[pin.group, pin.name] for pin in profile.pins],
+        "mode": profile.mode.value,
+        "timeout_seconds": profile.timeout_seconds,
+        "calls_at_once": profile.calls_at_once,
+    }
+    return {"name": profile.name, "facts": text(facts)}
+
+
+def profile_record(row: Row[Any]) -> ProfileRecord:
+    """A row of `profiles`."""
+    facts = json.loads(row.facts)
+    groups = facts.pop("groups")
+    return ProfileRecord(
+        name=row.name,
+        groups=None if groups is None else tuple(groups),
+        pins=tuple(ToolId(*pin) for pin in facts.pop("pins")),
+        mode=EndpointMode(facts.pop("mode")),
+        **facts,
+    )
 
 
 def quarantine_row(number: int, entry: QuarantineRecord) -> dict[str, str | int]:

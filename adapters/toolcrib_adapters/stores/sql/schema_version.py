@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.stores.sql.database import Database
 
-CURRENT: Final = "0001"
+CURRENT: Final = "0002"
 """The newest step in `toolcrib_adapters/stores/migrations/versions`; a test keeps the two equal."""
 MIGRATIONS: Final = Path(__file__).parent.parent / "migrations"
 _LOCK_KEY: Final = 0x746F6F6C63726962

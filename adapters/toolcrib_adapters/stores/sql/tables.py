@@ -107,6 +107,7 @@ memberships = Table(
     *_text("home_group"),
     Column("name", AnyText),
 )
+profiles = Table("profiles", metadata, *_text("name", "facts"))
 quarantine = Table(
     "quarantine", metadata, *_text("source"), Column("number", Integer), *_text("facts")
 )

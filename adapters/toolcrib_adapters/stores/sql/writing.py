@@ -23,8 +23,10 @@ from toolcrib_registry.changes import (
     AllocateName,
     Change,
     DropGroup,
+    DropProfile,
     DropSource,
     PutGroup,
+    PutProfile,
     PutSource,
     SetHead,
     SetQuarantine,
@@ -159,7 +161,14 @@ def _orphan(row: Row) -> ToolError:
 
 
 def _write(
-    connection: Connection, change: PutSource | DropSource | PutGroup | DropGroup | SetQuarantine
+    connection: Connection,
+    change: PutSource
+    | DropSource
+    | PutGroup
+    | DropGroup
+    | PutProfile
+    | DropProfile
+    | SetQuarantine,
 ) -> None:
     match change:
         case PutSource(source):
@@ -172,6 +181,11 @@ def _write(
         case DropGroup(name):
             _drop(connection, tables.memberships.c.group_name == name, tables.memberships)
             _drop(connection, tables.groups.c.name == name, tables.groups)
+        case PutProfile(profile):
+            _drop(connection, tables.profiles.c.name == profile.name, tables.profiles)
+            connection.execute(insert(tables.profiles).values(rows.profile_row(profile)))
+        case DropProfile(name):
+            _drop(connection, tables.profiles.c.name == name, tables.profiles)
         case SetQuarantine():
             _set_quarantine(connection, change)
 
