@@ -549,6 +549,11 @@ SURFACE: Final = (
         "issue 2, section 4",
     ),
     Promise(
+        "surface-failed-publish",
+        "A publication that fails leaves the catalogue as it was: no new source, the old one kept.",
+        "issue 2, section 4",
+    ),
+    Promise(
         "surface-http-address",
         "A taken port or a wrong address is refused with what to do, and only known hosts and "
         "origins are served.",

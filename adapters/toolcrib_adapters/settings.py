@@ -42,3 +42,16 @@ class CribSettings(BaseSettings):
             name = "TOOLCRIB_" + "_".join(str(part) for part in first["loc"]).upper()
             raise ToolError(INVALID_SETTINGS, f"{name}: {first['msg']}") from error
         return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
+
+    def check_exists(self) -> None:
+        """Return if there is a crib to read.
+
+        Raises:
+            ToolError: `invalid_settings`: the home folder does not exist.
+        """
+        if self.database is None and not self.home.is_dir():
+            raise ToolError(
+                INVALID_SETTINGS,
+                f"there is no crib at {str(self.home)!r}; `toolcrib import` or `toolcrib add` with "
+                "this --home makes one",
+            )

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 import anyio
 
 from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, TOOL_TIMED_OUT, ErrorKind, ToolError
+from toolcrib_registry.changes import PutSource
+from toolcrib_registry.listing import remove_source
 from toolcrib_registry.ports import SourceStatus
 from toolcrib_registry.publishing import (
     Publication,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.surfaces.publish_method import PublishWish
     from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.changes import Change
     from toolcrib_registry.ports import Clock, SourceState
     from toolcrib_registry.snapshot import Snapshot
 
@@ -78,16 +81,42 @@ class CribPublisher:
         await register(self._catalogue, record)
         if before.sources.get(source) == record:
             await self._clock.sleep(_LOOK_SECONDS)
+        try:
+            await self._loaded(source, target)
+        except BaseException:
+            # Also when the publisher went away: what nobody was told about must not stay.
+            with anyio.CancelScope(shield=True):
+                await self._take_back(before.sources.get(source), source)
+            raise
+        after = self._catalogue.snapshot
+        quarantined = after.quarantined.get(source, ())
+        return PublishReceipt(after.revision, tuple(_published(before, after, source)), quarantined)
+
+    async def _loaded(self, source: str, target: str) -> None:
+        """Return when the tools are in the catalogue.
+
+        Raises:
+            ToolError: `source_unavailable`, `tool_timed_out`.
+        """
         state = await self._state_of(source)
         if state.status is not SourceStatus.READY:
             raise ToolError(
                 SOURCE_UNAVAILABLE,
-                f"{target!r} is registered as {source!r} but cannot be loaded: {state.reason}; it "
-                "is tried again when the file changes",
+                f"{target!r} cannot be loaded, so nothing was published as {source!r}: "
+                f"{state.reason}; mend it and publish it again",
             )
-        after = self._catalogue.snapshot
-        quarantined = after.quarantined.get(source, ())
-        return PublishReceipt(after.revision, tuple(_published(before, after, source)), quarantined)
+
+    async def _take_back(self, known: SourceRecord | None, source: str) -> None:
+        """Make the source what it was before: its former settings, or none."""
+
+        def decide(snapshot: Snapshot) -> list[Change]:
+            if source not in snapshot.sources:
+                return []  # somebody removed it meanwhile
+            if known is not None:
+                return [PutSource(known)]
+            return remove_source(snapshot, source, self._clock.now().isoformat())
+
+        await self._catalogue.change(decide)
 
     async def _state_of(self, source: str) -> SourceState:
         with anyio.move_on_after(self._longest_load_seconds):
@@ -99,8 +128,9 @@ class CribPublisher:
                 await self._clock.sleep(_START_SECONDS)
         raise ToolError(
             TOOL_TIMED_OUT,
-            f"{source!r} is registered but was not loaded within {self._longest_load_seconds:g} s; "
-            "`toolcrib sources` shows its state",
+            f"{source!r} was not loaded within {self._longest_load_seconds:g} s, so nothing was "
+            "published; publish it again, or register it with `toolcrib add` where it may take "
+            "longer",
             ErrorKind.RETRYABLE,
         )
 

@@ -43,10 +43,28 @@ def test_importing_connects_once_and_tells_what_became_of_each_server(
 ) -> None:
     config = tmp_path / ".mcp.json"
     config.write_text(json.dumps({"mcpServers": {"gone": {"command": "no-such-command"}}}))
-    (row,) = shell.run("import", str(config), "--json").document["sources"]
-    assert (row["source"], row["status"]) == ("gone", "failed")
+    first = shell.run("import", str(config), "--json")
+    (row,) = first.document["sources"]
+    assert (first.code, row["source"], row["status"]) == (3, "gone", "failed")
     assert "no-such-command" in str(row["reason"])
-    assert "failed" in shell.run("import", str(config)).out
+    again = shell.run("import", str(config))
+    assert (again.code, "failed" in again.out, "toolcrib remove" in again.err) == (3, True, True)
+
+
+@pytest.mark.promise("cli-exit-codes")
+def test_a_source_that_does_not_start_is_registered_but_the_command_does_not_end_with_success(
+    shell: Shell, tmp_path: Path, waiting: str
+) -> None:
+    done = shell.run("add", "gone", "--", "no-such-command")
+    assert (done.code, "registered, but not usable yet" in done.err) == (3, True)
+    assert [row["name"] for row in shell.run("sources", "--json").document["sources"]] == ["gone"]
+    assert shell.run("add", "wait", "--python", waiting).code == 0
+    # One dead server of several is no failure of the import.
+    config = tmp_path / ".mcp.json"
+    server = {"command": sys.executable, "args": ["-m", "tests.fake_upstreams.sdk_server", "stdio"]}
+    entries = {"good": {**server, "cwd": str(ROOT)}, "gone": {"command": "no-such-command"}}
+    config.write_text(json.dumps({"mcpServers": entries}))
+    assert shell.run("import", str(config)).code == 0
 
 
 @pytest.mark.parametrize(

@@ -139,3 +139,18 @@ def test_an_empty_crib_says_how_to_fill_it(shell: Shell) -> None:
         assert "toolcrib add NAME" in shell.run(*words).err
     assert "nothing is quarantined" in shell.run("tools", "--quarantined").err
     assert json.loads(shell.run("tools", "--json").out) == {"tools": []}
+
+
+@pytest.mark.parametrize("words", [["tools"], ["search", "mail"], ["sources"], ["show", "a/b"]])
+def test_reading_a_crib_that_is_not_there_says_so_and_makes_nothing(
+    shell: Shell, words: list[str], tmp_path: Path
+) -> None:
+    missing = tmp_path / "typo"
+    done = shell.run(*words, "--home", str(missing))
+    assert (done.code, "there is no crib at" in done.err) == (1, True)
+    assert not missing.exists()
+
+
+def test_a_search_of_an_empty_crib_says_how_tools_come_in(shell: Shell) -> None:
+    done = shell.run("search", "send a letter")
+    assert (done.code, "toolcrib import" in done.err) == (0, True)

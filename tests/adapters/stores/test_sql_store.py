@@ -64,8 +64,15 @@ async def test_postgresql_followers_look_for_themselves_if_no_notification_comes
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(notices, "_LISTEN_SECONDS", 0.01)
-    monkeypatch.setattr("toolcrib_adapters.stores.sql.sql_store.notify", lambda _: None)
-    await told(postgres_url)
+    reader = sql_store(postgres_url, Path())
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(reader.wait_changed, 0, 3_600)
+            await anyio.wait_all_tasks_blocked()
+            # As a restored backup does: the revision moves, and nobody is told.
+            with open_database(postgres_url, Path()).writing() as connection:
+                connection.execute(sa.text("UPDATE head SET revision = revision + 1"))
+    await reader.aclose()
 
 
 async def told(url: str) -> None:

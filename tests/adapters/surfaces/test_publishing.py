@@ -121,16 +121,32 @@ async def test_a_python_file_is_published_and_loaded_before_the_answer(tmp_path:
     assert "unchanged" in str(again["published"])
 
 
-async def test_a_python_file_that_cannot_be_loaded_is_an_error_with_its_reason(
+@pytest.mark.promise("surface-failed-publish")
+async def test_a_python_file_that_cannot_be_loaded_leaves_nothing_but_an_error_with_its_reason(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "broken.py"
     file.write_text("import no_such_module_anywhere\n")
-    async with publishing_bench() as (_, url):
+    async with publishing_bench() as (bench, url):
         wish: JsonObject = {"source": "broken", "kind": "python", "target": str(file)}
         error = error_of(await publish(url, wish))
     assert error["code"] == "source_unavailable"
     assert "no_such_module_anywhere" in str(error["message"])
+    assert "broken" not in bench.catalogue.snapshot.sources
+
+
+@pytest.mark.promise("surface-failed-publish")
+async def test_a_target_that_cannot_replace_another_leaves_the_other_in_place(
+    tmp_path: Path,
+) -> None:
+    good, broken = tmp_path / "hello.py", tmp_path / "broken.py"
+    good.write_text(GREETING)
+    broken.write_text("raise ValueError('not today')\n")
+    async with publishing_bench() as (bench, url):
+        for file in (good, broken):
+            await publish(url, {"source": "hello", "kind": "python", "target": str(file)})
+        kept = bench.catalogue.snapshot.sources["hello"]
+    assert kept.spec == {"target": str(good)}
 
 
 @pytest.mark.parametrize(

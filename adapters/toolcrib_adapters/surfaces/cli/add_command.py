@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolcrib_adapters.main import open_store
-from toolcrib_adapters.surfaces.cli.refreshing import connect_once, print_rows
+from toolcrib_adapters.surfaces.cli.refreshing import connect_once, failed_source, print_rows
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_adapters.surfaces.cli.targets import python_target
 from toolcrib_protocol.errors import CONFLICT, INVALID_SETTINGS, ToolError
@@ -93,6 +93,7 @@ def add(
             print_rows(session, rows)
         else:
             session.output.note(f"{name}: added")
+        session.stop_unless_usable(failed_source(rows, all_of_them=False))
 
     session.run(work)
 

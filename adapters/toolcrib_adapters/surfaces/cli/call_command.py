@@ -36,7 +36,7 @@ def call(
     as_json: JsonOption = False,
 ) -> None:
     """Call a tool: toolcrib call time/get_current_time '{"timezone": "Asia/Tokyo"}'."""
-    session = Session.start(home, as_json=as_json)
+    session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> Result:
         given = sys.stdin.read() if arguments == "-" else arguments

@@ -42,7 +42,7 @@ def tools(
     as_json: JsonOption = False,
 ) -> None:
     """List the tools: reference, published name, what they do."""
-    session = Session.start(home, as_json=as_json)
+    session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> None:
         snapshot = await read_snapshot(session)
@@ -56,7 +56,7 @@ def tools(
 
 def groups(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List the groups and how many tools each has."""
-    session = Session.start(home, as_json=as_json)
+    session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> None:
         snapshot = await read_snapshot(session)
@@ -86,7 +86,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show one tool: its contract, its versions, where it comes from."""
-    session = Session.start(home, as_json=as_json)
+    session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> None:
         snapshot = await read_snapshot(session)

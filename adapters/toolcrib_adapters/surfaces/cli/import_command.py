@@ -9,7 +9,7 @@ import typer
 
 from toolcrib_adapters.client_configs import FoundSource, SkippedEntry, read_client_config
 from toolcrib_adapters.main import open_store
-from toolcrib_adapters.surfaces.cli.refreshing import connect_once, print_rows
+from toolcrib_adapters.surfaces.cli.refreshing import connect_once, failed_source, print_rows
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.publishing import register as register_source
@@ -47,13 +47,19 @@ def import_(
         sources = await connect_once(session, registered, timeout) if connect and registered else []
         if as_json:
             session.output.document({"entries": [*report], "sources": [*sources]})
-            return
-        for row in report:
-            session.output.note(f"{row['source']}: {row['outcome']}")
-        if sources:
-            print_rows(session, sources)
+        else:
+            _print(session, report, sources)
+        # One dead server of many is a row of the table; none that works is a failure.
+        session.stop_unless_usable(failed_source(sources, all_of_them=True))
 
     session.run(work)
+
+
+def _print(session: Session, report: list[JsonObject], sources: list[JsonObject]) -> None:
+    for row in report:
+        session.output.note(f"{row['source']}: {row['outcome']}")
+    if sources:
+        print_rows(session, sources)
 
 
 async def _register_all(

@@ -12,10 +12,11 @@ import anyio
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from toolcrib_adapters.main import open_crib
+from toolcrib_protocol.errors import NEEDS_SIGN_IN, SOURCE_UNAVAILABLE, ErrorKind, ToolError
 from toolcrib_registry.ports import SourceState, SourceStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from toolcrib_adapters.main import Crib
     from toolcrib_adapters.surfaces.cli.session import Session
@@ -86,6 +87,22 @@ def _row(crib: Crib, name: str, state: SourceState | None) -> JsonObject:
         "quarantined": len(snapshot.quarantined.get(name, ())),
         "reason": state.reason if state else "no answer in time; `toolcrib serve` keeps trying",
     }
+
+
+def failed_source(rows: Sequence[JsonObject], *, all_of_them: bool) -> ToolError | None:
+    """Why the command cannot call itself done: a source (or each of them) is of no use yet."""
+    usable = SourceStatus.READY.value
+    failed = [row for row in rows if row["status"] != usable]
+    if not failed or (all_of_them and len(failed) < len(rows)):
+        return None
+    signs_in = all(row["status"] == SourceStatus.NEEDS_SIGN_IN.value for row in failed)
+    names = ", ".join(str(row["source"]) for row in failed)
+    return ToolError(
+        NEEDS_SIGN_IN if signs_in else SOURCE_UNAVAILABLE,
+        f"{names}: registered, but not usable yet; `toolcrib serve` keeps trying, `toolcrib remove "
+        "NAME` takes a source away",
+        ErrorKind.NEEDS_HUMAN if signs_in else ErrorKind.RETRYABLE,
+    )
 
 
 def print_rows(session: Session, rows: list[JsonObject]) -> None:

@@ -43,7 +43,7 @@ def search(
     Asks the stored index: no server is started, nothing leaves this machine. `toolcrib show REF`
     tells all about a hit, `toolcrib call REF JSON` calls it.
     """
-    session = Session.start(home, as_json=as_json)
+    session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> tuple[Snapshot, SearchAnswer]:
         async with open_search(session.settings) as (catalogue, engine):
@@ -99,5 +99,13 @@ def _print_query(session: Session, snapshot: Snapshot, query: QueryAnswer) -> No
             (f"{hit.score:.2f}", str(hit.tool), short(_description(snapshot, hit)))
             for hit in query.hits
         ],
-        empty=f"nothing fits {query.query!r}; `toolcrib groups` says what there is",
+        empty=_nothing(snapshot, query.query),
     )
+
+
+def _nothing(snapshot: Snapshot, query: str) -> str:
+    if not any(tool.head for tool in snapshot.tools.values()):
+        return (
+            "there are no tools yet; `toolcrib import PATH` or `toolcrib add NAME ...` brings some"
+        )
+    return f"nothing fits {query!r}; `toolcrib groups` says what there is"

@@ -11,7 +11,7 @@ import anyio
 import typer
 
 from toolcrib_adapters.settings import CribSettings
-from toolcrib_adapters.surfaces.cli.output import Output
+from toolcrib_adapters.surfaces.cli.output import EXIT_CODES, Output
 from toolcrib_protocol.errors import ToolError
 
 if TYPE_CHECKING:
@@ -41,8 +41,13 @@ class Session:
     output: Output
 
     @classmethod
-    def start(cls, home: Path | None, *, as_json: bool = False) -> Session:
+    def start(
+        cls, home: Path | None, *, as_json: bool = False, only_reads: bool = False
+    ) -> Session:
         """The surroundings for a command that was given `--home` and `--json`.
+
+        One that `only_reads` does not make the folder that `--home` names: most likely that is a
+        typing error, and an empty answer would hide it.
 
         Raises:
             typer.Exit: the settings cannot be used; the reason is printed.
@@ -50,9 +55,24 @@ class Session:
         logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
         output = Output(as_json=as_json)
         try:
-            return cls(CribSettings.read(home), output)
+            settings = CribSettings.read(home)
+            if only_reads and home is not None:
+                settings.check_exists()
+            return cls(settings, output)
         except ToolError as error:
             raise typer.Exit(output.failure(error)) from None
+
+    def stop_unless_usable(self, failure: ToolError | None) -> None:
+        """End the command with the exit code of `failure`, which its answer tells already.
+
+        Raises:
+            typer.Exit: there is a failure.
+        """
+        if failure is None:
+            return
+        if not self.output.as_json:
+            self.output.failure(failure)
+        raise typer.Exit(EXIT_CODES[failure.kind])
 
     def run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do `work` on an event loop; failures become a sentence and an exit code.

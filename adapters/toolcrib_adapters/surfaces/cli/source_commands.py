@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 def sources(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """List the sources; their state is what a running crib reports."""
-    session = Session.start(home, as_json=as_json)
+    session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> None:
         async with open_store(session.settings) as store:
@@ -62,7 +62,7 @@ def remove(
     as_json: JsonOption = False,
 ) -> None:
     """Take sources out: their tools are retired at once, other sources are not touched."""
-    session = Session.start(home, as_json=as_json)
+    session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> None:
         now = SystemClock().now().isoformat()
