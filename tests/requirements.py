@@ -879,6 +879,15 @@ FIELD: Final = (
     ),
 )
 
+EDGES: Final = (
+    Promise(
+        "edge-drain",
+        "Told to end, the endpoint turns new requests away with 503, lets running calls finish, "
+        "and answers what is left as its contract says: repeatable, or of unknown outcome.",
+        "issue 3, section 3",
+    ),
+)
+
 PROMISES: Final = (
     *HOUSE,
     *CONTRACT,
@@ -890,4 +899,5 @@ PROMISES: Final = (
     *COMMAND_LINE,
     *CLIENT,
     *FIELD,
+    *EDGES,
 )

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from toolcrib_protocol.errors import (
+    CALL_INTERRUPTED,
     INTERNAL,
     OUTCOME_UNKNOWN,
     SOURCE_DISCONNECTED,
+    SOURCE_UNAVAILABLE,
     TOOL_CRASHED,
     TOOL_TIMED_OUT,
     UNKNOWN_TOOL,
@@ -28,17 +30,18 @@ from toolcrib_protocol.result import META_PREFIX, Result
 from toolcrib_protocol.version import VersionRange
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.checkers import Checkers
+from toolcrib_registry.interruption import Interruption
 from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll, Caller
 from toolcrib_registry.ports import CallContext
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_registry.arguments import ReadyArguments
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.permissions import Policy
-    from toolcrib_registry.ports import Progress, Providers
+    from toolcrib_registry.ports import CallObserver, Progress, Providers
     from toolcrib_registry.records import VersionRecord
     from toolcrib_registry.snapshot import Snapshot
 
@@ -51,7 +54,9 @@ MOST_CALLS_AT_ONCE: Final = 50
 GRACE_SECONDS: Final = 2.0
 """How much later than its provider the path gives up: the provider's own words come first."""
 # Sent, but no answer: harmless to repeat only where the contract says so.
-_SENT_WITHOUT_ANSWER: Final = frozenset({SOURCE_DISCONNECTED, TOOL_TIMED_OUT, TOOL_CRASHED})
+_SENT_WITHOUT_ANSWER: Final = frozenset(
+    {SOURCE_DISCONNECTED, TOOL_TIMED_OUT, TOOL_CRASHED, CALL_INTERRUPTED}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ class Call:
         timeout_seconds: the caller's own limit; None for the tool's or the default.
         report_progress: where progress goes, or None.
         meta: `_meta` that may travel to the source.
+        caller_headers: see `CallContext`.
     """
 
     tool: str
@@ -75,6 +81,7 @@ class Call:
     timeout_seconds: float | None = None
     report_progress: Callable[[Progress], Awaitable[None]] | None = None
     meta: JsonObject = field(default_factory=dict)
+    caller_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class Calls:
@@ -87,22 +94,39 @@ class Calls:
         *,
         policy: Policy | None = None,
         checkers: Checkers | None = None,
+        observer: CallObserver | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._providers = providers
         self._policy = policy or AllowAll()
         self._checkers = checkers or Checkers()
+        self._observer = observer
+        self._interruption = Interruption()
         self.grace_seconds = GRACE_SECONDS
 
     async def call(self, call: Call) -> Result:
         """What the call brought back; a failure is a result with an error."""
+        started = anyio.current_time()
+        record: VersionRecord | None = None
         try:
             record = self.resolve(call)
             arguments = self._checked(record, call.arguments)
         except ToolError as error:
-            return Result.failed(error)
-        result = await self._dispatched(record, arguments, call)
-        return _marked(result, record, arguments)
+            result = Result.failed(error)
+        else:
+            result = _marked(await self._dispatched(record, arguments, call), record, arguments)
+        if self._observer is not None:
+            source = None if record is None else record.source
+            self._observer.call_ended(source, result, anyio.current_time() - started)
+        return result
+
+    def interrupt(self) -> None:
+        """End the calls that run, and those to come: the crib ends.
+
+        Each is answered honestly: to be repeated where that is harmless, of unknown outcome
+        elsewhere.
+        """
+        self._interruption.begin()
 
     async def call_many(self, calls: Sequence[Call]) -> list[Result]:
         """The results of all calls, in their order; they cost the maximum, not the sum."""
@@ -160,8 +184,22 @@ class Calls:
     async def _dispatched(
         self, record: VersionRecord, arguments: ReadyArguments, call: Call
     ) -> Result:
+        if self._interruption.has_begun:
+            text = "this crib is ending; nothing was called"
+            return Result.failed(ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE))
+        with self._interruption.scope():
+            return await self._provided(record, arguments, call)
+        text = f"this crib was told to end while {record.contract.id} ran; the call may have run"
+        interrupted = ToolError(CALL_INTERRUPTED, text, ErrorKind.RETRYABLE)
+        return Result.failed(_classified(interrupted, record))
+
+    async def _provided(
+        self, record: VersionRecord, arguments: ReadyArguments, call: Call
+    ) -> Result:
         seconds = _timeout(record, call, self._catalogue.snapshot)
-        context = CallContext(seconds, call.caller, call.report_progress, call.meta)
+        context = CallContext(
+            seconds, call.caller, call.report_progress, call.meta, call.caller_headers
+        )
         try:
             provider = self._providers.provider(record.source)
             with anyio.fail_after(seconds + self.grace_seconds):

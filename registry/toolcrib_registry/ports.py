@@ -164,12 +164,23 @@ class CallContext:
         caller: who asks.
         report_progress: where progress goes, or None if the caller did not ask for it.
         meta: `_meta` keys that may go to the source (trace context), already filtered.
+        caller_headers: the HTTP headers of the caller's own request, lower case; a source may take
+            only what its settings name, and nothing may write them down.
     """
 
     timeout_seconds: float
     caller: Caller
     report_progress: Callable[[Progress], Awaitable[None]] | None = None
     meta: JsonObject = field(default_factory=dict)
+    caller_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class CallObserver(Protocol):
+    """Whoever counts calls."""
+
+    def call_ended(self, source: str | None, result: Result, seconds: float) -> None:
+        """A call ended; `source` is None where no tool was found. Must not block or raise."""
+        ...
 
 
 class Provider(Protocol):

@@ -8,7 +8,9 @@ import anyio
 import pytest
 
 from tests.registry.cribs import desk, listed, raw_tool
+from tests.registry.providers import MemoryProviders
 from toolcrib_protocol.errors import (
+    CALL_INTERRUPTED,
     INVALID_ARGUMENTS,
     NO_SUCH_VERSION,
     OUTCOME_UNKNOWN,
@@ -21,7 +23,7 @@ from toolcrib_protocol.errors import (
 )
 from toolcrib_protocol.result import META_PREFIX, Result, Status
 from toolcrib_protocol.tool import Contract
-from toolcrib_registry.calls import Call
+from toolcrib_registry.calls import Call, Calls
 from toolcrib_registry.changes import DropSource, PutGroup, PutSource
 from toolcrib_registry.permissions import Caller
 from toolcrib_registry.records import GroupRecord, SourceKind, SourceRecord
@@ -238,6 +240,55 @@ async def test_a_provider_that_ignores_its_limit_is_left_by_the_path() -> None:
     assert result.error is not None
     assert result.error.code == TOOL_TIMED_OUT
     assert "may have run" in result.text
+
+
+@pytest.mark.promise("edge-drain")
+async def test_calls_that_run_when_the_crib_ends_are_answered_by_what_their_contract_says() -> None:
+    started: list[str] = []
+
+    async def hang(arguments: JsonObject, _context: CallContext) -> Result:
+        started.append(str(arguments["who"]))
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    who: JsonObject = {"who": {"type": "string"}}
+    calls, provider, _ = await desk(raw_tool("write", who), raw_tool("read", who, more=READS))
+    provider.tools = {"write": hang, "read": hang}
+    results: dict[str, Result] = {}
+
+    async def run(name: str) -> None:
+        results[name] = await calls.call(Call(f"desk/{name}", {"who": name}))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run, "read")
+        tasks.start_soon(run, "write")
+        await anyio.wait_all_tasks_blocked()
+        calls.interrupt()
+    late = await calls.call(Call("desk/write", {"who": "too late"}))
+    assert late.error is not None
+    assert (late.error.code, late.status) == (SOURCE_UNAVAILABLE, Status.RETRYABLE_ERROR)
+    assert sorted(started) == ["read", "write"]
+    read, write = results["read"].error, results["write"].error
+    assert read is not None
+    assert write is not None
+    assert (read.code, read.kind) == (CALL_INTERRUPTED, ErrorKind.RETRYABLE)
+    assert (write.code, write.kind) == (OUTCOME_UNKNOWN, ErrorKind.NEEDS_HUMAN)
+    assert write.details["cause"] == CALL_INTERRUPTED
+
+
+async def test_every_call_is_told_to_the_observer_also_one_that_found_no_tool() -> None:
+    ended: list[tuple[str | None, Status]] = []
+
+    class Tally:
+        def call_ended(self, source: str | None, result: Result, seconds: float) -> None:
+            assert seconds >= 0
+            ended.append((source, result.status))
+
+    _, provider, catalogue = await desk(raw_tool("read"))
+    calls = Calls(catalogue, MemoryProviders({"desk": provider}), observer=Tally())
+    await calls.call(Call("desk/read"))
+    await calls.call(Call("desk/unheard_of"))
+    assert ended == [("desk", Status.SUCCESS), (None, Status.FATAL_ERROR)]
 
 
 async def test_a_source_that_does_not_run_is_told_as_such() -> None:

@@ -7,7 +7,7 @@ nothing about tools: search and calls do.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -137,6 +137,8 @@ class AgentSurface:
         asked = direct_call(
             params.name, params.arguments, LOCAL_CALLER, ctx.meta or {}, _progress_of(ctx)
         )
+        if ctx.request is not None:
+            asked = replace(asked, caller_headers=ctx.request.headers)
         answer = await self._answer(asked)
         return lay_beside(in_caller_form(answer, ctx.protocol_version))
 

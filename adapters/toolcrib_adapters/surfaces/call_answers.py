@@ -94,4 +94,5 @@ def _one(
         timeout_seconds=asked.timeout_seconds,
         report_progress=report_progress,
         meta=asked.meta,
+        caller_headers=asked.caller_headers,
     )
