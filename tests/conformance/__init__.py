@@ -1,0 +1,1 @@
+"""The official MCP conformance suite, run against toolcrib: `python -m tests.conformance`."""
