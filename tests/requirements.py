@@ -864,7 +864,8 @@ FIELD: Final = (
     ),
     Promise(
         "field-o34-idle-sessions",
-        "Sessions expire when left alone, never during a call, and have a ceiling.",
+        "Sessions expire when left alone, counted from the end of the last call; at the ceiling "
+        "the oldest idle one makes room; nothing of an ended one stays.",
         "field case O-34",
     ),
     Promise(
@@ -880,6 +881,12 @@ FIELD: Final = (
 )
 
 EDGES: Final = (
+    Promise(
+        "field-o24-duplicate-ids",
+        'A request id that is in flight on a session is refused, 1 and "1" are two ids, and no '
+        "answer ever reaches another request.",
+        "field case O-24",
+    ),
     Promise(
         "edge-drain",
         "Told to end, the endpoint turns new requests away with 503, lets running calls finish, "

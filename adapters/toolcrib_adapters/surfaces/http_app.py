@@ -1,14 +1,11 @@
-"""The MCP server over streamable HTTP: `/mcp` for both protocol generations, and `/livez`.
+"""The MCP server over streamable HTTP, for both protocol generations, behind its edge.
 
-Ends gracefully: no new work, running calls get a bounded time, streams that only wait are closed.
-What is answered is in `agent_surface.py`.
+What is answered is in `agent_surface.py`; who may ask, how much, and how it ends, in `edge/`.
 """
 
 from __future__ import annotations
 
-import errno
-import ipaddress
-import socket
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -17,19 +14,23 @@ import anyio
 import anyio.abc
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 
+from toolcrib_adapters.clock import SystemClock
+from toolcrib_adapters.surfaces.edge.edge import Backstage, Edge, EdgeRules
+from toolcrib_adapters.surfaces.edge.hosts import HostRules, checked_public_url
+from toolcrib_adapters.surfaces.edge.proxies import read_networks
+from toolcrib_adapters.surfaces.edge.traffic import MOST_REQUESTS
+from toolcrib_adapters.surfaces.listening import address, listening
 from toolcrib_adapters.surfaces.stop_signals import stop_signals
-from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import socket
+    from collections.abc import Iterator
 
-    from starlette.requests import Request
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from toolcrib_adapters.surfaces.mcp_server import CribServer
+    from toolcrib_registry.ports import Clock
 
 MCP_PATH: Final = "/mcp"
 IDLE_SECONDS: Final = 1_800.0
@@ -37,12 +38,12 @@ IDLE_SECONDS: Final = 1_800.0
 MOST_SESSIONS: Final = 2_000
 """How many sessions of older clients are kept; an abandoned one holds about 40 kB until it expires.
 """
-MOST_REQUEST_BYTES: Final = 8 * 1024 * 1024
+MOST_BODY_BYTES: Final = 8 * 1024 * 1024
+MOST_HEADER_BYTES: Final = 32 * 1024
 DRAIN_SECONDS: Final = 10.0
 """How long running calls may take to finish when the server is told to end."""
 _CLOSE_SECONDS: Final = 1
-_BACKLOG: Final = 512
-_LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
+_LONGEST_HEAD: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,13 @@ class HttpSettings:
         host: the address to listen on.
         port: where to listen; 0 takes a free one.
         allowed_hosts: names, besides loopback and `host` itself, under which clients may address
-            the server (`crib.example.org`, with or without a port); protection against DNS
-            rebinding.
+            the server (`crib.example.org`, with or without a port); see `edge/hosts.py`.
+        allowed_origins: web pages that may use the server (`https://app.example.org`).
+        trusted_proxies: addresses and networks whose `X-Forwarded-*` headers are believed.
+        public_url: where clients reach the server from outside, or "".
+        most_body_bytes: the largest body of a request.
+        most_header_bytes: the largest sum of its headers.
+        most_requests: how many requests of one endpoint may run at once.
         idle_seconds: see `IDLE_SECONDS`.
         most_sessions: see `MOST_SESSIONS`.
         drain_seconds: see `DRAIN_SECONDS`.
@@ -63,30 +69,44 @@ class HttpSettings:
     host: str = "127.0.0.1"
     port: int = 0
     allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    public_url: str = ""
+    most_body_bytes: int = MOST_BODY_BYTES
+    most_header_bytes: int = MOST_HEADER_BYTES
+    most_requests: int = MOST_REQUESTS
     idle_seconds: float = IDLE_SECONDS
     most_sessions: int = MOST_SESSIONS
     drain_seconds: float = DRAIN_SECONDS
 
+    def rules(self) -> EdgeRules:
+        """What the edge lets in.
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach `host`."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+        Raises:
+            ToolError: `invalid_settings`, naming the entry.
+        """
+        public_url = checked_public_url(self.public_url) if self.public_url else ""
+        return EdgeRules(
+            HostRules.of(self.host, self.allowed_hosts, self.allowed_origins, public_url),
+            read_networks(self.trusted_proxies),
+            self.most_body_bytes,
+            self.most_header_bytes,
+            self.most_sessions,
+            self.idle_seconds,
+            self.most_requests,
+        )
 
 
-def build_app(server: CribServer, settings: HttpSettings) -> ASGIApp:
-    """The ASGI application of the endpoint; its lifespan runs the server."""
+def build_app(server: CribServer) -> ASGIApp:
+    """The ASGI application behind the edge; its lifespan runs the server."""
     return server.streamable_http_app(
         streamable_http_path=MCP_PATH,
-        max_request_body_size=MOST_REQUEST_BYTES,
-        session_idle_timeout=settings.idle_seconds,
-        max_sessions=settings.most_sessions,
-        transport_security=_security(settings),
-        custom_starlette_routes=[Route("/livez", _livez)],
+        # All of these are the edge's: it knows proxies, evicts instead of refusing, and says what
+        # to change.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        max_request_body_size=sys.maxsize,
+        session_idle_timeout=None,
+        max_sessions=None,
     )
 
 
@@ -94,6 +114,8 @@ async def serve_http(
     server: CribServer,
     settings: HttpSettings,
     *,
+    backstage: Backstage | None = None,
+    clock: Clock | None = None,
     stop: anyio.Event | None = None,
     task_status: anyio.abc.TaskStatus[str] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -101,47 +123,53 @@ async def serve_http(
 
     Args:
         server: what to serve.
-        settings: where.
+        settings: where and for whom.
+        backstage: what the edge needs of the crib.
+        clock: time, by which sessions expire.
         stop: ends it; None listens for SIGTERM and SIGINT (main thread only).
         task_status: gets the endpoint's URL once requests are accepted.
 
     Raises:
         ToolError: `invalid_settings` if the address cannot be listened on.
     """
-    with _listening(settings) as listener:
+    edge = Edge(build_app(server), settings.rules(), clock or SystemClock(), backstage)
+    with listening(settings.host, settings.port) as listener:
         if stop is not None:
-            await _serve(server, settings, listener, stop, task_status)
+            await _serve(edge, settings.drain_seconds, listener, stop, task_status)
             return
         async with stop_signals() as signalled:
-            await _serve(server, settings, listener, signalled, task_status)
+            await _serve(edge, settings.drain_seconds, listener, signalled, task_status)
 
 
 async def _serve(
-    server: CribServer,
-    settings: HttpSettings,
+    edge: Edge,
+    drain_seconds: float,
     listener: socket.socket,
     stop: anyio.Event,
     task_status: anyio.abc.TaskStatus[str],
 ) -> None:
-    gate = _Gate(build_app(server, settings))
     config = uvicorn.Config(
-        gate,
+        edge,
+        http="h11",  # httptools, where it happens to be installed, has no limit for headers
+        h11_max_incomplete_event_size=_LONGEST_HEAD,
         log_config=None,
         access_log=False,
         lifespan="on",
+        proxy_headers=False,
         timeout_graceful_shutdown=_CLOSE_SECONDS,
         server_header=False,
     )
     web = _Uvicorn(config)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(web.serve, [listener])
-        await web.accepting.wait()
-        task_status.started(_url(listener))
-        await stop.wait()
-        gate.is_closing = True
-        with anyio.move_on_after(settings.drain_seconds):
-            await gate.idle()
-        web.should_exit = True
+    async with anyio.create_task_group() as housekeeping:
+        housekeeping.start_soon(edge.run)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(web.serve, [listener])
+            await web.accepting.wait()
+            task_status.started(f"{address(listener)}{MCP_PATH}")
+            await stop.wait()
+            await edge.drain(drain_seconds)
+            web.should_exit = True
+        housekeeping.cancel_scope.cancel()
 
 
 class _Uvicorn(uvicorn.Server):
@@ -160,99 +188,3 @@ class _Uvicorn(uvicorn.Server):
         """Start accepting, and say so."""
         await super().startup(sockets)
         self.accepting.set()
-
-
-class _Gate:
-    """Counts running requests, and refuses new ones while the server ends."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._running = 0
-        self._none_running = anyio.Event()
-        self.is_closing = False
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # A GET is a stream that waits for news: nothing is lost when it ends.
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-        if self.is_closing:
-            refusal = PlainTextResponse(
-                "this server is ending; try again in a moment", 503, {"Retry-After": "2"}
-            )
-            await refusal(scope, receive, send)
-            return
-        self._running += 1
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._running -= 1
-            if self._running == 0:
-                self._none_running.set()
-                self._none_running = anyio.Event()
-
-    async def idle(self) -> None:
-        """Return as soon as no request runs."""
-        while self._running:
-            await self._none_running.wait()
-
-
-async def _livez(_request: Request) -> PlainTextResponse:
-    return PlainTextResponse("ok")
-
-
-def _security(settings: HttpSettings) -> TransportSecuritySettings:
-    names = dict.fromkeys([*_LOOPBACK_NAMES, settings.host, *settings.allowed_hosts])
-    hosts = [form for name in names for form in _with_any_port(name)]
-    origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
-    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
-
-
-def _with_any_port(name: str) -> Sequence[str]:
-    has_port = name.rpartition(":")[2].isdigit() and not name.endswith("]")
-    return (name,) if has_port else (name, f"{name}:*")
-
-
-@contextmanager
-def _listening(settings: HttpSettings) -> Iterator[socket.socket]:
-    """A listening socket, bound before anything else starts: a taken port is told at once."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            settings.host.strip("[]"),
-            settings.port,
-            type=socket.SOCK_STREAM,
-            flags=socket.AI_PASSIVE,
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise _cannot_listen(settings, error) from error
-    with listener:
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            listener.listen(_BACKLOG)
-        except OSError as error:
-            raise _cannot_listen(settings, error) from error
-        yield listener
-
-
-def _cannot_listen(settings: HttpSettings, error: OSError) -> ToolError:
-    where = f"{settings.host}:{settings.port}"
-    if error.errno == errno.EADDRINUSE:
-        text = (
-            f"port {settings.port} on {settings.host} is in use, perhaps by another `toolcrib "
-            "serve`; end that one or choose another port with --port (0 takes a free one)"
-        )
-    elif error.errno == errno.EACCES:
-        text = f"this user may not listen on {where}; choose a port above 1023 with --port"
-    else:
-        text = f"cannot listen on {where}: {error.strerror or error}; check --host and --port"
-    return ToolError(INVALID_SETTINGS, text, details={"host": settings.host, "port": settings.port})
-
-
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
-    return (
-        f"http://[{shown}]:{port}{MCP_PATH}" if ":" in shown else f"http://{shown}:{port}{MCP_PATH}"
-    )

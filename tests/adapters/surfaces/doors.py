@@ -19,8 +19,10 @@ from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
 
 if TYPE_CHECKING:
     from tests.adapters.surfaces.bench import Bench
+    from toolcrib_adapters.surfaces.edge.edge import Backstage
     from toolcrib_adapters.surfaces.mcp_server import CribServer
     from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.ports import Clock
 
 MODERN = "2026-07-28"
 Door = Callable[[], AbstractAsyncContextManager[Client]]
@@ -33,13 +35,21 @@ SERVER = StdioServerParameters(
 
 
 @asynccontextmanager
-async def over_http(server: CribServer, settings: HttpSettings | None = None) -> AsyncIterator[str]:
+async def over_http(
+    server: CribServer,
+    settings: HttpSettings | None = None,
+    *,
+    backstage: Backstage | None = None,
+    clock: Clock | None = None,
+) -> AsyncIterator[str]:
     """The URL of `server`, served by this process on a free port while the block runs."""
     stop = anyio.Event()
     where = settings or HttpSettings(port=0)
 
     async def serve(*, task_status: anyio.abc.TaskStatus[str]) -> None:
-        await serve_http(server, where, stop=stop, task_status=task_status)
+        await serve_http(
+            server, where, backstage=backstage, clock=clock, stop=stop, task_status=task_status
+        )
 
     async with anyio.create_task_group() as tasks:
         url: str = await tasks.start(serve)

@@ -18,25 +18,15 @@ from mcp.client.client import Client
 
 from tests.adapters.surfaces.bench import Bench
 from tests.adapters.surfaces.doors import MODERN, call_raw, over_http, post, raw_request
-from toolcrib_adapters.surfaces.http_app import HttpSettings, is_loopback, serve_http
+from tests.adapters.surfaces.old_client import ACCEPT, HELLO
+from toolcrib_adapters.surfaces.edge.hosts import is_loopback
+from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
 from toolcrib_protocol.errors import ToolError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from toolcrib_protocol.json_value import JsonObject
-
-HELLO: JsonObject = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"},
-    },
-}
-ACCEPT = {"accept": "application/json, text/event-stream"}
 
 
 @asynccontextmanager
@@ -122,56 +112,6 @@ async def test_only_known_hosts_and_origins_reach_the_tools(
     assert (modern.status_code, legacy.status_code) == (status, status)
 
 
-@pytest.mark.promise("field-o34-idle-sessions")
-async def test_a_session_that_is_left_alone_expires_and_a_running_call_does_not() -> None:
-    bench = await Bench.open()
-    settings = HttpSettings(port=0, idle_seconds=0.2)
-    async with (
-        over_http(bench.server(), settings) as url,
-        httpx2.AsyncClient(headers=ACCEPT) as http,
-        httpx2.AsyncClient(headers=ACCEPT) as idle,
-    ):
-        for client in (http, idle):
-            greeted = await client.post(url, json=HELLO)
-            client.headers["mcp-session-id"] = greeted.headers["mcp-session-id"]
-            client.headers["mcp-protocol-version"] = "2025-11-25"
-            await client.post(url, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
-        answers: list[httpx2.Response] = []
-
-        async def meet() -> None:
-            params: JsonObject = {"name": "play__meet", "arguments": {"company": 2}}
-            answers.append(
-                await http.post(
-                    url, json={"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
-                )
-            )
-
-        with anyio.fail_after(20):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(meet)
-                ping: JsonObject = {"jsonrpc": "2.0", "id": 3, "method": "ping"}
-                # Each question starts the idle time anew, so they get rarer until one comes too
-                # late.
-                pause = 0.1
-                while (await idle.post(url, json=ping)).status_code != 404:
-                    pause *= 2
-                    await anyio.sleep(pause)
-                await call_raw(url, "play__meet", {"company": 2})
-    assert answers[0].status_code == 200
-    assert "echoed" in answers[0].text
-
-
-@pytest.mark.promise("field-o34-idle-sessions")
-async def test_more_sessions_than_the_ceiling_are_turned_away() -> None:
-    bench = await Bench.open()
-    settings = HttpSettings(port=0, most_sessions=2)
-    async with over_http(bench.server(), settings) as url, httpx2.AsyncClient() as http:
-        opened = [await http.post(url, json=HELLO, headers=ACCEPT) for _ in range(3)]
-        modern = await call_raw(url, "play__echo", {"still": "served"})
-    assert [response.status_code for response in opened] == [200, 200, 503]
-    assert modern["structuredContent"] == {"still": "served"}
-
-
 @pytest.mark.promise("surface-ends-gracefully")
 async def test_when_it_ends_running_calls_finish_and_new_ones_are_turned_away() -> None:
     bench = await Bench.open()
@@ -199,28 +139,6 @@ async def test_when_it_ends_running_calls_finish_and_new_ones_are_turned_away() 
     assert refused.status_code == 503
     assert refused.headers["retry-after"] == "2"
     assert answers[0]["structuredContent"] == {"company": 2}
-
-
-@pytest.mark.promise("surface-ends-gracefully")
-async def test_a_call_that_does_not_finish_is_cancelled_when_the_drain_is_over() -> None:
-    bench = await Bench.open()
-    stop = anyio.Event()
-
-    async def serve(*, task_status: anyio.abc.TaskStatus[str]) -> None:
-        settings = HttpSettings(port=0, drain_seconds=0.1)
-        await serve_http(bench.server(), settings, stop=stop, task_status=task_status)
-
-    async def hang(url: str) -> None:
-        with pytest.raises((httpx2.TransportError, ValueError, KeyError)):
-            await call_raw(url, "play__hang", {})
-
-    with anyio.fail_after(90):
-        async with anyio.create_task_group() as tasks:
-            url: str = await tasks.start(serve)
-            tasks.start_soon(hang, url)
-            await bench.playground.hanging.wait()
-            stop.set()
-            await bench.playground.cancelled.wait()
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import anyio
 
 from toolcrib_adapters.main import open_crib
-from toolcrib_adapters.surfaces.http_app import HttpSettings, is_loopback, serve_http
+from toolcrib_adapters.surfaces.edge.hosts import is_loopback
+from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
 from toolcrib_adapters.surfaces.mcp_server import build_server
 from toolcrib_adapters.surfaces.publish_method import PublishParams, as_json
 from toolcrib_adapters.surfaces.publisher import CribPublisher

@@ -1,0 +1,74 @@
+"""The ids of requests in flight on one connection, so that no answer reaches the wrong request.
+
+A client may not use an id again before its answer came; 1 and "1" are two ids. The SDK takes them
+for one, and lets a second request with the same id have the first one's answer: so a second one is
+refused here, and one that the SDK would mix up gets another id on its way in and its own back on
+its way out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from mcp.shared.dispatcher import coerce_request_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    RequestId = str | int
+
+
+class RequestIds:
+    """The ids of one connection."""
+
+    def __init__(self, new_id: Callable[[], str] = lambda: uuid4().hex) -> None:
+        """No request is in flight.
+
+        Args:
+            new_id: makes an id that nobody can guess.
+        """
+        self._new_id = new_id
+        self._inner: dict[tuple[bool, RequestId], RequestId] = {}
+        self._outer: dict[RequestId, RequestId] = {}
+        self._has_abandoned = False
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+    def admit(self, request_id: RequestId) -> RequestId | None:
+        """The id under which the request goes on; None if that id is in flight."""
+        key = _key(request_id)
+        if key in self._inner:
+            return None
+        inner = request_id
+        # What was abandoned may still run inside, under an id that we no longer know.
+        if self._has_abandoned or coerce_request_id(request_id) in self._outer:
+            inner = self._new_id()
+        self._inner[key] = inner
+        self._outer[coerce_request_id(inner)] = request_id
+        return inner
+
+    def inner(self, request_id: RequestId) -> RequestId:
+        """The id under which a request in flight went on; for what refers to it (cancellation)."""
+        return self._inner.get(_key(request_id), request_id)
+
+    def outer(self, inner: RequestId) -> RequestId:
+        """The client's id of the request that went on as `inner`."""
+        return self._outer.get(coerce_request_id(inner), inner)
+
+    def release(self, request_id: RequestId, *, is_answered: bool = True) -> None:
+        """The request is not in flight any more.
+
+        Args:
+            request_id: the client's id.
+            is_answered: False if the client left before its answer came.
+        """
+        inner = self._inner.pop(_key(request_id), None)
+        if inner is not None:
+            self._outer.pop(coerce_request_id(inner), None)
+            self._has_abandoned |= not is_answered
+
+
+def _key(request_id: RequestId) -> tuple[bool, RequestId]:
+    return isinstance(request_id, str), request_id

@@ -1,0 +1,1 @@
+"""What a running crib tells about itself: numbers for a monitoring system."""

@@ -1,0 +1,94 @@
+"""The numbers of one crib process, in the text format that Prometheus and its relatives read.
+
+Counts what it is told; where a number is a state (sessions, sources) it asks when it is read. Not
+global: each `Metrics` has a registry of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+from toolcrib_registry.ports import SourceStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prometheus_client.metrics_core import Metric
+
+    from toolcrib_protocol.result import Result
+    from toolcrib_registry.ports import SourceState
+
+_NO_SOURCE: Final = ""
+"""The label of calls that found no tool: made-up names must not become labels."""
+_SECONDS: Final = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0, 300.0, math.inf)
+
+
+class Metrics:
+    """Counts calls and refusals; a `CallObserver`."""
+
+    content_type = CONTENT_TYPE_PLAIN_0_0_4
+
+    def __init__(self, sources: Callable[[], Mapping[str, SourceState]]) -> None:
+        """Numbers from zero.
+
+        Args:
+            sources: what each source is doing now.
+        """
+        self._registry = CollectorRegistry()
+        self._sources = sources
+        self._gauges: dict[str, tuple[str, Callable[[], int]]] = {}
+        self._calls = Counter(
+            "toolcrib_calls",
+            "Calls of tools, by source and how they ended.",
+            ["source", "status"],
+            registry=self._registry,
+        )
+        self._call_seconds = Histogram(
+            "toolcrib_call_seconds",
+            "How long calls of tools took.",
+            registry=self._registry,
+            buckets=_SECONDS,
+        )
+        self._refusals = Counter(
+            "toolcrib_refused_requests",
+            "Requests that the edge turned away, by reason.",
+            ["reason"],
+            registry=self._registry,
+        )
+        self._registry.register(self)
+
+    def call_ended(self, source: str | None, result: Result, seconds: float) -> None:
+        """Count a call."""
+        self._calls.labels(source or _NO_SOURCE, result.status.value).inc()
+        self._call_seconds.observe(seconds)
+
+    def refused(self, reason: str) -> None:
+        """Count a request that was turned away."""
+        self._refusals.labels(reason).inc()
+
+    def watch(self, name: str, text: str, value: Callable[[], int]) -> None:
+        """Show `value()` as `toolcrib_NAME` whenever the numbers are read."""
+        self._gauges[f"toolcrib_{name}"] = (text, value)
+
+    def collect(self) -> Iterable[Metric]:
+        """The states, as they are now."""
+        for name, (text, value) in self._gauges.items():
+            yield GaugeMetricFamily(name, text, value=value())
+        counted = dict.fromkeys((status.value for status in SourceStatus), 0)
+        for state in self._sources().values():
+            counted[state.status.value] += 1
+        family = GaugeMetricFamily(
+            "toolcrib_sources", "Sources of this process, by state.", labels=["state"]
+        )
+        for state_name, number in counted.items():
+            family.add_metric([state_name], number)
+        yield family
+
+    def page(self) -> bytes:
+        """All numbers, as text."""
+        return generate_latest(self._registry)
