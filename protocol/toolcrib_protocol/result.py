@@ -8,14 +8,21 @@ dropped here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.content import block_problem, text_block, text_of
-from toolcrib_protocol.errors import TOOL_FAILED, UPSTREAM_PROTOCOL, ErrorKind, ToolError
+from toolcrib_protocol.errors import (
+    NEEDS_INPUT,
+    TOOL_FAILED,
+    UPSTREAM_PROTOCOL,
+    ErrorKind,
+    ToolError,
+)
 
 if TYPE_CHECKING:
+    from toolcrib_protocol.interim import InputRequired, StartedTask
     from toolcrib_protocol.json_value import Json, JsonObject
 
 META_PREFIX: Final = "io.toolcrib/"
@@ -51,6 +58,7 @@ class Result:
         content: blocks in the order the tool gave them.
         meta: `_meta` of the answer, the source's keys and ours (`io.toolcrib/...`).
         has_data: whether the tool gave structured content (it may be a JSON null).
+        interim: what the tool wants first, or the task as which it goes on; None for the end.
     """
 
     status: Status = Status.SUCCESS
@@ -59,6 +67,7 @@ class Result:
     content: tuple[JsonObject, ...] = ()
     meta: JsonObject = field(default_factory=dict)
     has_data: bool = False
+    interim: InputRequired | StartedTask | None = None
 
     @property
     def is_error(self) -> bool:
@@ -91,6 +100,19 @@ class Result:
         )
 
     @classmethod
+    def asking(cls, tool: str, wanted: InputRequired) -> Result:
+        """A question back: `needs_human` for whoever cannot take it as such."""
+        text = f"{tool} needs an answer before it can go on: {wanted.words}"
+        error = ToolError(NEEDS_INPUT, text, ErrorKind.NEEDS_HUMAN, {"asks": wanted.requests})
+        return replace(cls.failed(error), interim=wanted)
+
+    @classmethod
+    def started(cls, task: StartedTask) -> Result:
+        """A call that goes on as a task."""
+        text = f"goes on as the task {task.facts.get('taskId')}"
+        return cls(content=(text_block(text),), interim=task)
+
+    @classmethod
     def from_mcp(cls, answer: JsonObject) -> Result:
         """The result that an MCP `tools/call` answer carries (any protocol revision).
 
@@ -117,6 +139,9 @@ class Result:
 
     def as_mcp(self) -> JsonObject:
         """The answer for the MCP wire: blocks unchanged, our error in `_meta`."""
+        if self.interim is not None:
+            interim = self.interim.as_mcp()
+            return {**interim, "_meta": self.meta} if self.meta else interim
         answer: JsonObject = {"content": list(self.content)}
         if self.has_data:
             answer["structuredContent"] = self.data

@@ -8,6 +8,7 @@ decided. Failures are results here, never exceptions, except faults of our own.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -30,16 +31,21 @@ from toolcrib_protocol.result import META_PREFIX, Result
 from toolcrib_protocol.version import VersionRange
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.checkers import Checkers
+from toolcrib_registry.interaction import IN_A_LIST, NOBODY, Interaction
 from toolcrib_registry.interruption import Interruption
+from toolcrib_registry.patience import Patience
 from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll, Caller
 from toolcrib_registry.ports import CallContext
+from toolcrib_registry.result_shape import shape_fault, without_data
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from toolcrib_protocol.json_value import Json, JsonObject
+    from toolcrib_protocol.names import ToolId
     from toolcrib_registry.arguments import ReadyArguments
     from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.interaction import Question
     from toolcrib_registry.permissions import Policy
     from toolcrib_registry.ports import CallObserver, Progress, Providers
     from toolcrib_registry.records import VersionRecord
@@ -72,6 +78,7 @@ class Call:
         report_progress: where progress goes, or None.
         meta: `_meta` that may travel to the source.
         caller_headers: see `CallContext`.
+        interaction: how the caller can be asked.
     """
 
     tool: str
@@ -82,6 +89,7 @@ class Call:
     report_progress: Callable[[Progress], Awaitable[None]] | None = None
     meta: JsonObject = field(default_factory=dict)
     caller_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    interaction: Interaction = NOBODY
 
 
 class Calls:
@@ -103,6 +111,8 @@ class Calls:
         self._observer = observer
         self._interruption = Interruption()
         self.grace_seconds = GRACE_SECONDS
+        self.misshapen: Counter[ToolId] = Counter()
+        """How many results of each tool broke its output schema."""
 
     async def call(self, call: Call) -> Result:
         """What the call brought back; a failure is a result with an error."""
@@ -114,7 +124,8 @@ class Calls:
         except ToolError as error:
             result = Result.failed(error)
         else:
-            result = _marked(await self._dispatched(record, arguments, call), record, arguments)
+            result = await self._dispatched(record, arguments, call)
+            result = _marked(self._in_shape(result, record), record, arguments)
         if self._observer is not None:
             source = None if record is None else record.source
             self._observer.call_ended(source, result, anyio.current_time() - started)
@@ -129,12 +140,15 @@ class Calls:
         self._interruption.begin()
 
     async def call_many(self, calls: Sequence[Call]) -> list[Result]:
-        """The results of all calls, in their order; they cost the maximum, not the sum."""
+        """The results of all calls, in their order; they cost the maximum, not the sum.
+
+        Nobody is asked within a list: whose question is it that a person sees?
+        """
         results: list[Result] = [Result()] * len(calls)
 
         async def keep(position: int, call: Call) -> None:
             try:
-                results[position] = await self.call(call)
+                results[position] = await self.call(replace(call, interaction=IN_A_LIST))
             except Exception:  # noqa: BLE001 - a worker's border: our fault in one call must not cancel its siblings
                 _log.exception("the call of %r failed inside toolcrib", call.tool)
                 text = f"a fault inside toolcrib calling {call.tool!r}; its log has the details"
@@ -197,22 +211,45 @@ class Calls:
         self, record: VersionRecord, arguments: ReadyArguments, call: Call
     ) -> Result:
         seconds = _timeout(record, call, self._catalogue.snapshot)
+        patience = Patience(seconds + self.grace_seconds)
         context = CallContext(
-            seconds, call.caller, call.report_progress, call.meta, call.caller_headers
+            seconds,
+            call.caller,
+            call.report_progress,
+            call.meta,
+            call.caller_headers,
+            _patient(call.interaction, patience),
         )
         try:
             provider = self._providers.provider(record.source)
-            with anyio.fail_after(seconds + self.grace_seconds):
+            with patience.limit():
                 return await provider.call(record.upstream_name, arguments.values, context)
-        except TimeoutError:
-            text = (
-                f"{record.contract.id} gave no answer within {seconds:g} s; the call may have run"
-            )
-            return Result.failed(
-                _classified(ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE), record)
-            )
         except ToolError as error:
             return Result.failed(_classified(error, record))
+        text = f"{record.contract.id} gave no answer within {seconds:g} s; the call may have run"
+        timed_out = ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE)
+        return Result.failed(_classified(timed_out, record))
+
+    def _in_shape(self, result: Result, record: VersionRecord) -> Result:
+        """The result, flagged and counted if it breaks the tool's output schema."""
+        fault = shape_fault(result, self._checkers.of_output(record))
+        if fault is None:
+            return result
+        self.misshapen[record.tool] += 1
+        return without_data(result, fault)
+
+
+def _patient(interaction: Interaction, patience: Patience) -> Interaction:
+    """The same caller, whose time to answer is not taken from the call's."""
+    ask = interaction.ask
+    if ask is None:
+        return interaction
+
+    async def ask_patiently(question: Question) -> JsonObject:
+        with patience.standing_still():
+            return await ask(question)
+
+    return replace(interaction, ask=ask_patiently)
 
 
 def _timeout(record: VersionRecord, call: Call, snapshot: Snapshot) -> float:

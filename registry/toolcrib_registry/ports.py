@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from toolcrib_registry.interaction import NOBODY
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from datetime import datetime
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.names import ToolId
     from toolcrib_protocol.result import Result
     from toolcrib_registry.changes import Change
+    from toolcrib_registry.interaction import Interaction
     from toolcrib_registry.permissions import Caller
     from toolcrib_registry.snapshot import Snapshot
 
@@ -166,6 +169,7 @@ class CallContext:
         meta: `_meta` keys that may go to the source (trace context), already filtered.
         caller_headers: the HTTP headers of the caller's own request, lower case; a source may take
             only what its settings name, and nothing may write them down.
+        interaction: how the caller can be asked.
     """
 
     timeout_seconds: float
@@ -173,6 +177,7 @@ class CallContext:
     report_progress: Callable[[Progress], Awaitable[None]] | None = None
     meta: JsonObject = field(default_factory=dict)
     caller_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    interaction: Interaction = NOBODY
 
 
 class CallObserver(Protocol):
@@ -189,10 +194,12 @@ class Provider(Protocol):
     async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
         """Call one tool. A tool's own failure is a Result; cancelling the caller cancels the call.
 
+        A tool that wants an answer first gets it through `context.interaction`, or the Result asks.
+
         Raises:
             ToolError: `source_unavailable` (the call did not leave), `source_disconnected` (it did,
-                no answer), `tool_timed_out`, `tool_crashed`, `needs_sign_in`, `upstream_protocol`,
-                `not_callable`.
+                no answer), `tool_timed_out`, `tool_crashed`, `needs_sign_in`, `needs_input`,
+                `upstream_protocol`, `not_callable`.
         """
         ...
 

@@ -16,14 +16,17 @@ from mcp_types import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
     PARSE_ERROR,
     REQUEST_TIMEOUT,
+    URL_ELICITATION_REQUIRED,
 )
 from pydantic import ValidationError
 
 from toolcrib_protocol.errors import (
     AT_CAPACITY,
     INVALID_ARGUMENTS,
+    NEEDS_INPUT,
     NEEDS_SIGN_IN,
     SOURCE_DISCONNECTED,
     SOURCE_UNAVAILABLE,
@@ -36,12 +39,14 @@ from toolcrib_protocol.errors import (
 
 if TYPE_CHECKING:
     from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailure
-    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.json_value import Json, JsonObject
 
 LONGEST_TEXT: Final = 2_000
 _BUSY: Final = frozenset({429, 503})
 _GONE: Final = frozenset({404, 410})
 _SERVER_FAULT: Final = 500
+_WANTS_CALLER: Final = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED})
+"""The server asks for something that the caller cannot do, or has to do first."""
 _STAND_INS: Final = frozenset(
     {
         (INTERNAL_ERROR, "Server returned an error response"),
@@ -61,12 +66,14 @@ class RequestError(Exception):
         message: the server's or the SDK's words, bounded, without secrets.
         http: the HTTP failure behind it.
         is_modern: whether the connection speaks the stateless generation.
+        data: what the server added to its error.
     """
 
     code: int
     message: str
     http: HttpFailure | None = None
     is_modern: bool = False
+    data: Json = None
 
     def __str__(self) -> str:
         return self.message
@@ -96,6 +103,10 @@ def call_failure(failed: RequestError, source: str, timeout_seconds: float) -> T
     if failed.code == PARSE_ERROR:
         text = f"{source} sent an answer that cannot be read: {failed.message}"
         return ToolError(UPSTREAM_PROTOCOL, text)
+    if failed.code in _WANTS_CALLER:
+        text = f"{source} needs its caller for this call: {failed.message}"
+        facts: JsonObject = {"jsonrpc_code": failed.code, "jsonrpc_data": failed.data}
+        return ToolError(NEEDS_INPUT, text, ErrorKind.NEEDS_HUMAN, facts)
     code = INVALID_ARGUMENTS if failed.code == INVALID_PARAMS else TOOL_FAILED
     text = f"{source} refused the call: {failed.message}"
     return ToolError(code, text, details={"jsonrpc_code": failed.code})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.errors import UPSTREAM_PROTOCOL, ErrorKind, ToolError
+from toolcrib_registry.patience import Patience
 
 if TYPE_CHECKING:
     from toolcrib_adapters.sources.mcp_upstream.wire import Wire
@@ -44,7 +45,7 @@ async def raw_list(wire: Wire) -> RawList:
     seen: set[str] = set()
     params: JsonObject = {}
     for _ in range(_MOST_PAGES):
-        answer = await wire.request("tools/list", params, timeout_seconds=_PAGE_SECONDS)
+        answer = await wire.request("tools/list", params, patience=Patience(_PAGE_SECONDS))
         page, cursor = answer.get("tools"), answer.get("nextCursor")
         if not isinstance(page, list):
             raise _fault("a page of tools/list has no list of tools")

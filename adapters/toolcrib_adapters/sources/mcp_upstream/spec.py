@@ -26,6 +26,8 @@ class _Limits(BaseModel):
     """Some servers take 22 s to their first answer."""
     timeout_seconds: float | None = Field(default=None, gt=0)
     """No call of this source may take longer."""
+    asks_callers: bool = True
+    """Whether an older server is told that it may ask callers in the middle of a call."""
 
 
 class StdioSpec(_Limits):

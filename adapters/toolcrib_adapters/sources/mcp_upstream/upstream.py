@@ -21,8 +21,10 @@ from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 
 from toolcrib_adapters.expansion import Secrets
-from toolcrib_adapters.sources.mcp_upstream.answers import call_result, says_unknown_tool
+from toolcrib_adapters.sources.mcp_upstream.answers import says_unknown_tool
 from toolcrib_adapters.sources.mcp_upstream.backoff import pause_seconds
+from toolcrib_adapters.sources.mcp_upstream.desk import Desk
+from toolcrib_adapters.sources.mcp_upstream.exchange import Exchange
 from toolcrib_adapters.sources.mcp_upstream.failures import (
     LONGEST_TEXT,
     RequestError,
@@ -32,6 +34,7 @@ from toolcrib_adapters.sources.mcp_upstream.failures import (
 )
 from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
 from toolcrib_adapters.sources.mcp_upstream.link import Link
+from toolcrib_adapters.sources.mcp_upstream.parking import ParkingLot
 from toolcrib_adapters.sources.mcp_upstream.raw_list import raw_list
 from toolcrib_adapters.sources.mcp_upstream.spec import read_spec
 from toolcrib_adapters.sources.mcp_upstream.wire import Wire, connected
@@ -43,12 +46,11 @@ from toolcrib_protocol.errors import (
     ToolError,
 )
 from toolcrib_registry.listing import Listing
-from toolcrib_registry.ports import Progress, SourceState, SourceStatus
+from toolcrib_registry.patience import Patience
+from toolcrib_registry.ports import SourceState, SourceStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from mcp.shared.dispatcher import ProgressFnT
+    from collections.abc import Callable, Mapping
 
     from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
     from toolcrib_adapters.sources.source import SourceHost
@@ -102,6 +104,8 @@ class McpUpstream:
         self._gate = connect_gate
         self._roll = roll
         self._link = Link(record.name)
+        self._lot = ParkingLot(record.name)
+        self._desk = Desk(record.name, is_shared=True)
         self._secrets = Secrets()
         self._longest_call_seconds = inf
         self._stderr = ""
@@ -124,22 +128,17 @@ class McpUpstream:
     async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
         """Call one tool; see `Provider.call`."""
         seconds = min(context.timeout_seconds, self._longest_call_seconds)
-        started = anyio.current_time()
+        patience = Patience(seconds)
         wire = await self._link.wire(seconds)
         params: JsonObject = {"name": upstream_name, "arguments": arguments}
         if context.meta:
             params["_meta"] = {**context.meta}
-        report = context.report_progress
+        tool = f"{upstream_name!r} of {self._record.name!r}"
+        exchange = Exchange(self._record.name, tool, params, context, patience)
         try:
-            answer = await wire.request(
-                "tools/call",
-                params,
-                timeout_seconds=started + seconds - anyio.current_time(),
-                on_progress=None if report is None else _progress(report),
-            )
+            result = await exchange.carry(wire, self._desk, self._lot)
         except RequestError as failed:
             raise self._call_failure(failed, seconds) from failed
-        result = call_result(answer, f"{upstream_name!r} of {self._record.name!r}")
         if says_unknown_tool(result):
             self._suspect_list()
         return result
@@ -204,9 +203,14 @@ class McpUpstream:
                     await self._list(host, wire)
                     await turn.aclose()
                     self._was_ready = True
-                    self._link.open(wire)
-                    await self._report(host, SourceStatus.READY)
-                    await self._stay(host, wire, failures)
+                    # Over HTTP each call has a stream of its own, and its questions come on it.
+                    shared = spec.transport != "http"
+                    self._desk = Desk(repr(self._record.name), is_shared=shared)
+                    wire.let_ask(self._desk.asked)
+                    async with self._lot.open():
+                        self._link.open(wire)
+                        await self._report(host, SourceStatus.READY)
+                        await self._stay(host, wire, failures)
                     life.deadline = anyio.current_time() + _CLOSE_SECONDS
         if life.cancelled_caught and not self._was_ready:
             raise TimeoutError
@@ -301,12 +305,3 @@ class McpUpstream:
     ) -> None:
         now = self._clock.now().isoformat()
         await host.report(SourceState(status, now, reason, retry_at))
-
-
-def _progress(report: Callable[[Progress], Awaitable[None]]) -> ProgressFnT:
-    async def hand_on(
-        progress: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        await report(Progress(progress, total, message))
-
-    return hand_on

@@ -31,17 +31,23 @@ from toolcrib_adapters.sources.mcp_upstream.http_client import NotingClient, qui
 from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
 from toolcrib_adapters.sources.mcp_upstream.stdio_messages import LONGEST_LINE
 from toolcrib_adapters.sources.mcp_upstream.stdio_process import stdio_process
+from toolcrib_registry.interaction import ABILITIES
+from toolcrib_registry.ports import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 
     import httpx2
     from mcp.client.session import MessageHandlerFnT
-    from mcp.shared.dispatcher import CallOptions, ProgressFnT
+    from mcp.shared.dispatcher import CallOptions, DispatchContext, OnRequest, ProgressFnT
 
     from toolcrib_adapters.expansion import Secrets
     from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
     from toolcrib_protocol.json_value import Json, JsonObject
+    from toolcrib_registry.patience import Patience
+
+    Asked = Callable[[str, JsonObject], Awaitable[JsonObject]]
+    """Answers a question (method and parameters) of a server, or raises `MCPError`."""
 
 CLIENT_INFO: Final = types.Implementation(name="toolcrib", version="0.1.0")
 _FIRST_ID: Final = 1_000
@@ -57,13 +63,49 @@ class _WatchedDispatcher(JSONRPCDispatcher[Any]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.ended = anyio.Event()
+        self.asked: Asked = _nobody
 
-    async def run(self, *args: Any, **kwargs: Any) -> None:
+    async def run(self, on_request: OnRequest, *args: Any, **kwargs: Any) -> None:
         """Run until the connection ends, and say so."""
+
+        async def answer(
+            context: DispatchContext[Any], method: str, params: Mapping[str, Any] | None
+        ) -> dict[str, Any]:
+            # The SDK's models would drop what they do not know, in the question and in the answer.
+            if method in ABILITIES:
+                return await self.asked(method, dict(params or {}))
+            return await on_request(context, method, params)
+
         try:
-            await super().run(*args, **kwargs)
+            await super().run(answer, *args, **kwargs)
         finally:
             self.ended.set()
+
+
+async def _nobody(method: str, _params: JsonObject) -> JsonObject:
+    raise MCPError(types.METHOD_NOT_FOUND, f"nobody can be asked for {method}")
+
+
+class _AskableSession(ClientSession):
+    """A session that tells older servers what may be asked; newer ones are told with each call.
+
+    Older servers are told once, before anybody calls, so they are told what some caller may answer.
+    """
+
+    def __init__(self, *, is_askable: bool, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._is_askable = is_askable
+
+    def _build_capabilities(self, version: str) -> types.ClientCapabilities:
+        if version in MODERN_PROTOCOL_VERSIONS or not self._is_askable:
+            return types.ClientCapabilities()
+        return types.ClientCapabilities(
+            elicitation=types.ElicitationCapability(
+                form=types.FormElicitationCapability(), url=types.UrlElicitationCapability()
+            ),
+            sampling=types.SamplingCapability(),
+            roots=types.RootsCapability(),
+        )
 
 
 class Wire:
@@ -113,10 +155,18 @@ class Wire:
         method: str,
         params: JsonObject,
         *,
-        timeout_seconds: float,
-        on_progress: ProgressFnT | None = None,
+        patience: Patience,
+        on_progress: Callable[[Progress], Awaitable[None]] | None = None,
+        abilities: JsonObject | None = None,
     ) -> JsonObject:
         """The raw result of a request; cancelling this cancels it at the server.
+
+        Args:
+            method: what is asked for.
+            params: its parameters.
+            patience: the time limit.
+            on_progress: where progress goes.
+            abilities: what a modern server may ask back, as client capabilities.
 
         Raises:
             RequestError: the server's error, `REQUEST_TIMEOUT`, or `CONNECTION_CLOSED`.
@@ -124,11 +174,13 @@ class Wire:
         request_id = next(self._ids)
         options: CallOptions = {"request_id": request_id}
         if on_progress is not None:
-            options["on_progress"] = on_progress
+            options["on_progress"] = _progress(on_progress)
         data: dict[str, Any] = {"method": method, "params": params}
         self._session._stamp(data, options)  # noqa: SLF001 - see the module's docstring
+        if self.is_modern and abilities:
+            data["params"]["_meta"][types.CLIENT_CAPABILITIES_META_KEY] = abilities
         # Not the SDK's time limit: that one starts only when the server has taken the request.
-        with anyio.move_on_after(timeout_seconds):
+        with patience.limit():
             try:
                 answer: JsonObject = await self._dispatcher.send_raw_request(
                     method, data["params"], options
@@ -142,7 +194,7 @@ class Wire:
     def _failed(self, error: MCPError, request_id: int) -> RequestError:
         http = self._failures.take(request_id)
         message = self._secrets.hidden(error.message)[:LONGEST_TEXT]
-        failed = RequestError(error.code, message, http, self.is_modern)
+        failed = RequestError(error.code, message, http, self.is_modern, error.data)
         if failed.is_lost_session or (http is not None and http.status == _SIGN_IN):
             # Nothing will come of this connection any more; the owner makes another one.
             self.ended.set()
@@ -158,6 +210,10 @@ class Wire:
             schema = tool.get("inputSchema") if isinstance(tool, dict) else None
             if isinstance(tool, dict) and find_invalid_x_mcp_header(schema) is None:
                 maps[str(tool.get("name"))] = x_mcp_header_map(schema)
+
+    def let_ask(self, asked: Asked) -> None:
+        """Let `asked` answer what an older server asks in the middle of calls."""
+        self._dispatcher.asked = asked
 
     @property
     def tells_changes(self) -> bool:
@@ -180,6 +236,15 @@ class Wire:
                 changed()
                 async for _ in subscription:
                     changed()
+
+
+def _progress(report: Callable[[Progress], Awaitable[None]]) -> ProgressFnT:
+    async def hand_on(
+        progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        await report(Progress(progress, total, message))
+
+    return hand_on
 
 
 @asynccontextmanager
@@ -212,7 +277,12 @@ async def connected(
             streams = await stack.enter_async_context(_http_streams(spec, failures))
         dispatcher = _WatchedDispatcher(*streams)
         session = await stack.enter_async_context(
-            ClientSession(dispatcher=dispatcher, message_handler=on_notice, client_info=CLIENT_INFO)
+            _AskableSession(
+                is_askable=spec.asks_callers,
+                dispatcher=dispatcher,
+                message_handler=on_notice,
+                client_info=CLIENT_INFO,
+            )
         )
         await negotiate_auto(session)
         yield Wire(session, dispatcher, failures, secrets)

@@ -14,6 +14,7 @@ from tests.adapters.sources.mcp_upstream.bay import Bay, BayHost, bay, http_serv
 from tests.fake_upstreams import line_server, sdk_server
 from toolcrib_adapters.sources.mcp_upstream.backoff import pause_seconds
 from toolcrib_protocol.errors import (
+    NEEDS_INPUT,
     SOURCE_UNAVAILABLE,
     TOOL_TIMED_OUT,
     ErrorKind,
@@ -120,7 +121,9 @@ async def test_no_progress_is_asked_for_where_nobody_wants_it() -> None:
 @pytest.mark.promise("mcp-calls-independent")
 async def test_a_server_can_neither_cancel_a_call_nor_get_an_answer_from_nobody() -> None:
     async with bay(line_server()) as made:
-        assert (await made.call("ask")).data == {}
+        asked = await made.call("ask")
+        assert asked.error is not None
+        assert asked.error.code == NEEDS_INPUT
         refusals = [m for m in await said(made) if m.get("id") == "q1"]
         assert [list(m) for m in refusals] == [["jsonrpc", "id", "error"]]
         assert (await made.call("echo", a=1)).data == {"a": 1}

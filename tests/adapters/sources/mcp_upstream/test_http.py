@@ -14,6 +14,7 @@ from tests.adapters.sources.mcp_upstream.bay import Bay, bay, http_server, names
 from toolcrib_protocol.errors import (
     AT_CAPACITY,
     INVALID_ARGUMENTS,
+    NEEDS_INPUT,
     NEEDS_SIGN_IN,
     SOURCE_DISCONNECTED,
     SOURCE_UNAVAILABLE,
@@ -80,9 +81,9 @@ async def test_a_handshake_server_gets_the_version_it_agreed_on() -> None:
 
 async def test_a_question_back_is_told_to_a_person() -> None:
     async with bay_at("http") as (_, made):
-        with pytest.raises(ToolError, match="asks a question back") as told:
+        with pytest.raises(ToolError, match=r"asks: .Sure\?.") as told:
             await made.call("ask")
-        assert (told.value.code, told.value.kind) == (UPSTREAM_PROTOCOL, NEEDS_HUMAN)
+        assert (told.value.code, told.value.kind) == (NEEDS_INPUT, NEEDS_HUMAN)
 
 
 async def test_an_answer_of_several_megabytes_is_read_over_events() -> None:

@@ -1,0 +1,96 @@
+"""One call in flight at an upstream, and the questions it leads to.
+
+A question goes to the caller of that call and to nobody else. One that it cannot answer is declined
+at once, and the call ends soon after: it must not hang where nobody sees the question.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from toolcrib_protocol.errors import NEEDS_INPUT, ErrorKind, ToolError
+from toolcrib_registry.interaction import ANSWER_SECONDS, cannot_ask
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.interaction import Interaction, Question
+    from toolcrib_registry.patience import Patience
+
+DECLINED_SECONDS: Final = 0.5
+"""How long a call whose question was declined may still take: some finish with less."""
+
+
+async def answered(
+    tool: str, question: Question, caller: Interaction, patience: Patience
+) -> JsonObject:
+    """The caller's answer to a question.
+
+    Raises:
+        ToolError: `needs_input`: it cannot be asked, or did not answer in time.
+        AnswerError: it answered with an error.
+    """
+    if caller.ask is None or question.lacking(caller.abilities) is not None:
+        raise cannot_ask(tool, question, caller)
+    with anyio.move_on_after(ANSWER_SECONDS), patience.standing_still():
+        return await caller.ask(question)
+    text = f"{tool} asks: {question.words!r}, and got no answer within {ANSWER_SECONDS:g} s"
+    raise ToolError(NEEDS_INPUT, text, ErrorKind.NEEDS_HUMAN)
+
+
+class Conversation:
+    """A call in flight.
+
+    Attributes:
+        tool: its name.
+        refusal: why a question of it was declined, if one was.
+        open_questions: how many it waits for.
+    """
+
+    def __init__(self, tool: str, caller: Interaction, patience: Patience) -> None:
+        self.tool = tool
+        self.refusal: ToolError | None = None
+        self.open_questions = 0
+        self._caller = caller
+        self._patience = patience
+        self._request = anyio.CancelScope()
+        self._asking: set[anyio.CancelScope] = set()
+
+    async def carry(self, request: Awaitable[JsonObject]) -> JsonObject | None:
+        """The raw answer of the request; None if it was given up after a question was declined.
+
+        Questions that are still open when it ends are withdrawn.
+        """
+        try:
+            with self._request:
+                return await request
+        finally:
+            for scope in tuple(self._asking):
+                scope.cancel()
+        return None
+
+    async def answer(self, question: Question) -> JsonObject | None:
+        """The caller's answer; None if the question has to be declined.
+
+        Raises:
+            AnswerError: the caller answered with an error.
+        """
+        self.open_questions += 1
+        try:
+            with anyio.CancelScope() as scope:
+                self._asking.add(scope)
+                return await answered(self.tool, question, self._caller, self._patience)
+        except ToolError as refusal:
+            self.decline(refusal)
+        finally:
+            self._asking.discard(scope)
+            self.open_questions -= 1
+        return None
+
+    def decline(self, refusal: ToolError) -> None:
+        """A question of this call was declined; the call ends soon."""
+        self.refusal = self.refusal or refusal
+        self._request.deadline = anyio.current_time() + DECLINED_SECONDS

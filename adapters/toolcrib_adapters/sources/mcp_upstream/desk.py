@@ -1,0 +1,134 @@
+"""Which call in flight a question of an upstream belongs to.
+
+Over HTTP a question arrives on the stream of its call. A process has one stream for all, and
+nothing in a question says whose it is: then it belongs to the one call that can have asked it. A
+tool that has asked once is called one at a time from then on, and where several may have asked, the
+question is declined rather than shown to the wrong person.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND
+
+from toolcrib_protocol.errors import AT_CAPACITY, NEEDS_INPUT, ErrorKind, ToolError
+from toolcrib_registry.interaction import AnswerError, Question
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from toolcrib_adapters.sources.mcp_upstream.conversation import Conversation
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.patience import Patience
+
+_current: ContextVar[Conversation | None] = ContextVar("conversation", default=None)
+_MOST_TOOLS: Final = 1_000
+
+
+class Desk:
+    """The calls in flight over one connection, and whose turn it is."""
+
+    def __init__(self, source: str, *, is_shared: bool) -> None:
+        """A desk without calls.
+
+        Args:
+            source: how messages name the upstream.
+            is_shared: whether all questions arrive on one stream.
+        """
+        self._source = source
+        self._is_shared = is_shared
+        self._in_flight: list[Conversation] = []
+        self._asking_tools: set[str] = set()
+        self._turn = anyio.Lock()
+
+    @asynccontextmanager
+    async def call(self, conversation: Conversation, patience: Patience) -> AsyncIterator[None]:
+        """The call is in flight while the block runs.
+
+        Raises:
+            ToolError: `at_capacity`: it was not its turn within its time; nothing was called.
+        """
+        waits = self._is_shared and conversation.tool in self._asking_tools
+        if waits:
+            await self._take_turn(conversation.tool, patience)
+        self._in_flight.append(conversation)
+        token = _current.set(conversation)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+            self._in_flight.remove(conversation)
+            if waits:
+                self._turn.release()
+
+    async def _take_turn(self, tool: str, patience: Patience) -> None:
+        with patience.limit():
+            await self._turn.acquire()
+            return
+        text = (
+            f"another call of {self._source} is waiting for an answer of its caller, and {tool!r} "
+            "asks, too; nothing was called"
+        )
+        raise ToolError(AT_CAPACITY, text, ErrorKind.RETRYABLE)
+
+    async def asked(self, method: str, params: JsonObject) -> JsonObject:
+        """Answer a question of the upstream.
+
+        Raises:
+            MCPError: there is no answer.
+        """
+        question = Question(method, params)
+        conversation = self._asker(question)
+        if conversation is None:
+            text = "toolcrib cannot tell which call asks this, so it asks nobody"
+            return _no(question, INVALID_REQUEST, text)
+        if len(self._asking_tools) < _MOST_TOOLS:
+            self._asking_tools.add(conversation.tool)
+        try:
+            answer = await conversation.answer(question)
+        except AnswerError as error:
+            raise MCPError(error.code, error.message, error.details) from error
+        if answer is None:
+            return _no(question, METHOD_NOT_FOUND, f"nobody can be asked for {method}")
+        return answer
+
+    def _asker(self, question: Question) -> Conversation | None:
+        conversation = _current.get()
+        if conversation is not None and conversation in self._in_flight:
+            return conversation
+        # Who waits for an answer does not ask.
+        able = [one for one in self._in_flight if one.open_questions == 0]
+        known = [one for one in able if one.tool in self._asking_tools]
+        if len(able) == 1 or len(known) == 1:
+            return (known or able)[0]
+        for one in able:
+            self._asking_tools.add(one.tool)
+            one.decline(_unclear(self._source, one, question))
+        return None
+
+
+def _unclear(source: str, conversation: Conversation, question: Question) -> ToolError:
+    return ToolError(
+        NEEDS_INPUT,
+        f"{source} asks {question.words!r} while several calls run, and does not say which one "
+        f"asks; the question was declined. From now on {conversation.tool!r} is called one at a "
+        "time: call it again if this call had no effect",
+        ErrorKind.NEEDS_HUMAN,
+        {"question": {"method": question.method, "params": question.params}},
+    )
+
+
+def _no(question: Question, code: int, text: str) -> JsonObject:
+    """The answer that says no.
+
+    Raises:
+        MCPError: for a question to which there is none.
+    """
+    if question.no is None:
+        raise MCPError(code, text)
+    return question.no
