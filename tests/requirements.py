@@ -600,7 +600,8 @@ COMMAND_LINE: Final = (
     ),
     Promise(
         "cli-search-light",
-        "Searching and reading start no source and load neither MCP nor a web server.",
+        "Searching and reading start no source and load neither MCP nor a web server; a search "
+        "reads the database without SQLAlchemy and loads no models of contracts.",
         "issue 2, section 7",
     ),
     Promise(

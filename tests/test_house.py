@@ -23,7 +23,6 @@ OF_THE_SERVER: Final = (
     "onnxruntime",
     "platformdirs",
     "psycopg",
-    "pydantic_settings",
     "rich",
     "sentence_transformers",
     "sqlalchemy",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 import anyio
+from anyio import to_thread
 
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.extras import load
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.ports import Clock, CribStore, SourceStates
     from toolcrib_registry.records import SourceRecord
     from toolcrib_registry.search import Search
+    from toolcrib_registry.snapshot import Snapshot
 
 CONNECTING_AT_ONCE: Final = 8
 """How many upstreams connect at the same time: quick, yet bearable for two cold cores."""
@@ -75,18 +77,27 @@ async def open_store(settings: CribSettings) -> AsyncIterator[CribStore]:
             await store.aclose()
 
 
-@asynccontextmanager
-async def open_search(settings: CribSettings) -> AsyncIterator[tuple[Catalogue, Search]]:
-    """Catalogue and search without any source: for questions from the command line.
+async def open_search(settings: CribSettings) -> tuple[Snapshot, Search]:
+    """A search without any source, and what it asks: for questions from the command line.
+
+    Of the snapshot only tools, names and groups may be looked at.
 
     Raises:
         ToolError: the store or the encoder cannot be used.
     """
+    snapshot = await _heads(settings)
+    search: Search = await load("search.engine")(settings.home, settings.encoder)
+    await search.open(snapshot)
+    return snapshot, search
+
+
+async def _heads(settings: CribSettings) -> Snapshot:
+    if settings.database is None:
+        found: Snapshot | None = await to_thread.run_sync(load("store.heads"), settings.home)
+        if found is not None:
+            return found
     async with open_store(settings) as store:
-        search = await load("search.engine")(settings.home, settings.encoder)
-        catalogue = await Catalogue.open(store, (search,))
-        await search.open(catalogue.snapshot)
-        yield catalogue, search
+        return await store.snapshot()
 
 
 @asynccontextmanager

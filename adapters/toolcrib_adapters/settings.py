@@ -6,42 +6,46 @@ themselves.
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 import platformdirs
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 
 
-class CribSettings(BaseSettings):
-    """Read from `TOOLCRIB_HOME`, `TOOLCRIB_DATABASE`, `TOOLCRIB_ENCODER`; arguments win."""
+def _usual_home() -> Path:
+    return platformdirs.user_data_path("toolcrib")
 
-    model_config = SettingsConfigDict(env_prefix="TOOLCRIB_", frozen=True, extra="ignore")
 
-    home: Path = Field(default_factory=lambda: platformdirs.user_data_path("toolcrib"))
-    """The folder with the database and the index; made on first use."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CribSettings:
+    """What a crib is opened with.
+
+    Attributes:
+        home: the folder with the database and the index; made on first use.
+        database: a database URL (`postgresql://...`); None is a SQLite file in the home folder.
+        encoder: `default` (shipped), `none` (keywords only) or
+            `sentence-transformers:FOLDER_OR_MODEL`.
+    """
+
+    home: Path = field(default_factory=_usual_home)
     database: str | None = None
-    """A database URL (`postgresql://...`); None is a SQLite file in the home folder."""
     encoder: str = "default"
-    """`default` (shipped), `none` (keywords only) or `sentence-transformers:FOLDER_OR_MODEL`."""
 
     @classmethod
     def read(cls, home: Path | None = None) -> Self:
-        """The settings of this process.
-
-        Raises:
-            ToolError: `invalid_settings`, naming the variable.
-        """
-        try:
-            settings = cls() if home is None else cls(home=home)
-        except ValidationError as error:
-            first = error.errors()[0]
-            name = "TOOLCRIB_" + "_".join(str(part) for part in first["loc"]).upper()
-            raise ToolError(INVALID_SETTINGS, f"{name}: {first['msg']}") from error
-        return settings.model_copy(update={"home": settings.home.expanduser().absolute()})
+        """The settings of this process: `TOOLCRIB_HOME`, `_DATABASE`, `_ENCODER`; `home` wins."""
+        told = os.environ.get("TOOLCRIB_HOME")
+        if home is None:
+            home = _usual_home() if told is None else Path(told)
+        return cls(
+            home=home.expanduser().absolute(),
+            database=os.environ.get("TOOLCRIB_DATABASE"),
+            encoder=os.environ.get("TOOLCRIB_ENCODER", "default"),
+        )
 
     def check_exists(self) -> None:
         """Return if there is a crib to read.

@@ -9,7 +9,7 @@ safe.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import (
     BaseModel,
@@ -242,8 +242,3 @@ def _parsed_version(text: str) -> Version:
         return Version.parse(text)
     except ToolError as error:
         raise ValueError(error.message) from error
-
-
-VersionStatus = Literal["draft", "active", "deprecated", "retired", "yanked", "held"]
-"""The life of a version. Only `active` and `deprecated` versions may be called."""
-CALLABLE: Final[frozenset[VersionStatus]] = frozenset({"active", "deprecated"})

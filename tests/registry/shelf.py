@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from toolcrib_protocol.tool import VersionStatus
+    from toolcrib_protocol.status import VersionStatus
     from toolcrib_registry.ports import CatalogueStore
     from toolcrib_registry.search import SearchAnswer
 

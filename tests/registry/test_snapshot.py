@@ -221,3 +221,10 @@ def test_a_record_gives_back_the_contract_it_was_made_of() -> None:
     assert record.written.isascii()
     assert record.raw.isascii()
     assert VersionRecord.of(contract, "mail", "send").raw == ""
+
+
+def test_the_description_of_a_version_is_the_same_before_and_after_its_contract_is_read() -> None:
+    record = version(text="Send a letter.")
+    assert record.description == "Send a letter."
+    assert record.contract.description == record.description
+    assert version(text="").description == ""

@@ -119,12 +119,19 @@ def test_search_starts_no_source_and_loads_neither_mcp_nor_web_server(filled: Sh
         "from toolcrib_adapters.command import main\n"
         "try: main()\n"
         "except SystemExit as end: assert not end.code, end.code\n"
-        "heavy = {{'mcp', 'starlette', 'uvicorn', 'httpx2', 'alembic', 'yaml', 'asyncpg'}}\n"
-        "print(sorted(heavy & set(sys.modules)))"
+        "print(sorted({heavy} & set(sys.modules)))"
     )
-    for words in (["search", "letter"], ["tools"], ["show", "mail/send_letter"], ["sources"]):
+    heavy = {"mcp", "starlette", "uvicorn", "httpx2", "alembic", "yaml", "asyncpg"}
+    of_reading = {"sqlalchemy", "jsonschema_rs", "toolcrib_protocol.tool"}
+    for words, never in (
+        (["search", "letter"], heavy | of_reading),
+        (["search", "letter", "--json"], heavy | of_reading),
+        (["tools"], heavy),
+        (["show", "mail/send_letter"], heavy),
+        (["sources"], heavy),
+    ):
         done = subprocess.run(
-            [sys.executable, "-c", script.format(words=words)],
+            [sys.executable, "-c", script.format(words=words, heavy=never)],
             env=filled.environment,
             capture_output=True,
             text=True,

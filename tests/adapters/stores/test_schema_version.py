@@ -14,9 +14,10 @@ from alembic.script import ScriptDirectory
 
 from tests.adapters.stores.opening import sql_store
 from tests.registry.samples import everything
+from toolcrib_adapters.stores.migrations import CURRENT
 from toolcrib_adapters.stores.sql import open_store, tables
 from toolcrib_adapters.stores.sql.database import open_database
-from toolcrib_adapters.stores.sql.schema_version import CURRENT, MIGRATIONS, migrate
+from toolcrib_adapters.stores.sql.schema_version import MIGRATIONS, migrate
 from toolcrib_protocol.errors import NEWER_STORE, ErrorKind, ToolError
 from toolcrib_registry.changes import DropProfile, PutProfile
 from toolcrib_registry.records import ProfileRecord

@@ -1,1 +1,6 @@
 """The history of the database schema, run by Alembic (see `sql/schema_version.py`)."""
+
+from typing import Final
+
+CURRENT: Final = "0002"
+"""The newest step in `versions`; a test keeps the two equal."""

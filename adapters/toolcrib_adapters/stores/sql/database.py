@@ -17,6 +17,7 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from toolcrib_adapters.stores import SQLITE_FILE
 from toolcrib_adapters.stores.sql.faults import BUSY_SECONDS, OTHER_HOME, as_tool_error
 from toolcrib_protocol.errors import (
     INVALID_SETTINGS,
@@ -114,7 +115,7 @@ def open_database(url: str | None, home: Path, *, busy_seconds: float = BUSY_SEC
             be made.
     """
     if url is None:
-        return _sqlite_file(home / "crib.db", busy_seconds)
+        return _sqlite_file(home / SQLITE_FILE, busy_seconds)
     try:
         parsed = make_url(url)
     except ArgumentError as error:

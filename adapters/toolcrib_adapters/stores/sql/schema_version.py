@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import inspect, text
 
 from toolcrib_adapters.extras import load
+from toolcrib_adapters.stores.migrations import CURRENT
 from toolcrib_adapters.stores.sql.faults import OTHER_HOME
 from toolcrib_protocol.errors import NEWER_STORE, ErrorKind, ToolError
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.stores.sql.database import Database
 
-CURRENT: Final = "0002"
-"""The newest step in `toolcrib_adapters/stores/migrations/versions`; a test keeps the two equal."""
 MIGRATIONS: Final = Path(__file__).parent.parent / "migrations"
 _LOCK_KEY: Final = 0x746F6F6C63726962
 """`toolcrib` in ASCII: the key of the PostgreSQL advisory lock."""

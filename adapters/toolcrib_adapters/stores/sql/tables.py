@@ -6,44 +6,30 @@ characters that a database's text type refuses (U+0000, lone surrogates) stay es
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, Table, Text
 from sqlalchemy.types import TypeDecorator
 
+from toolcrib_adapters.stores.escaped_text import escaped, unescaped
+
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
-_REFUSED = re.compile(r"[\\\x00\ud800-\udfff]")
-_ESCAPED = re.compile(r"\\(?:\\|u([0-9a-f]{4}))")
-
 
 class AnyText(TypeDecorator[str]):
-    """Text that others wrote: what databases refuse is escaped as in JSON, the rest stays readable.
-
-    Without it, one tool with U+0000 in its name would fail the whole list of its source.
-    """
+    """Text that others wrote, see `escaped_text`."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's hook
         """The text to store."""
-        return None if value is None else _REFUSED.sub(_escape, value)
+        return None if value is None else escaped(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's hook
         """The text that was given."""
-        return value if value is None or "\\" not in value else _ESCAPED.sub(_unescape, value)
-
-
-def _escape(match: re.Match[str]) -> str:
-    character = match.group()
-    return "\\\\" if character == "\\" else f"\\u{ord(character):04x}"
-
-
-def _unescape(match: re.Match[str]) -> str:
-    return chr(int(match.group(1), 16)) if match.group(1) else "\\"
+        return None if value is None else unescaped(value)
 
 
 metadata = MetaData()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -75,7 +74,7 @@ def main() -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"toolcrib {version('toolcrib')}")
+        typer.echo(f"toolcrib {load('version')('toolcrib')}")
         raise typer.Exit
 
 

@@ -46,9 +46,9 @@ def search(
     session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> tuple[Snapshot, SearchAnswer]:
-        async with open_search(session.settings) as (catalogue, engine):
-            request = load("search.request")(tuple(queries), group=group, limit=limit)
-            return catalogue.snapshot, await engine.ask(request)
+        snapshot, engine = await open_search(session.settings)
+        request = load("search.request")(tuple(queries), group=group, limit=limit)
+        return snapshot, await engine.ask(request)
 
     snapshot, answer = session.run(work)
     if as_json:
@@ -78,7 +78,7 @@ def _hit(snapshot: Snapshot, hit: Hit) -> JsonObject:
 
 def _description(snapshot: Snapshot, hit: Hit) -> str:
     head = snapshot.tools[hit.tool].head
-    return head.contract.description if head is not None else ""
+    return head.description if head is not None else ""
 
 
 def _print(session: Session, snapshot: Snapshot, answer: SearchAnswer) -> None:

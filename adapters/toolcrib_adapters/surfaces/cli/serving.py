@@ -85,7 +85,7 @@ async def _serve_http(
 def counts(crib: Crib) -> str:
     """How much there is, in words."""
     snapshot = crib.catalogue.snapshot
-    tools = sum(1 for _ in snapshot.live_tools())
+    tools = sum(1 for tool in snapshot.tools.values() if tool.head is not None)
     return f"{_number(tools, 'tool')} of {_number(len(snapshot.sources), 'source')}"
 
 
