@@ -158,6 +158,48 @@ class Progress:
     message: str | None = None
 
 
+class NoticeKind(StrEnum):
+    """What a source may tell besides its answers and its tools."""
+
+    RESOURCES_CHANGED = "resources/list_changed"
+    """Its lists of resources and of templates are to be read again."""
+    PROMPTS_CHANGED = "prompts/list_changed"
+    RESOURCE_UPDATED = "resources/updated"
+    """A resource that was subscribed to has changed; `params` has its `uri`."""
+    LOG_MESSAGE = "message"
+    """Words of the source that belong to no call it could name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that a source told on its own."""
+
+    source: str
+    kind: NoticeKind
+    params: JsonObject = field(default_factory=dict)
+
+
+class Notices(Protocol):
+    """What the running sources tell on their own."""
+
+    def hear(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
+        """Hand every notice to `listener`, which must not block or raise; returns what ends it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CallLog:
+    """Where the log messages of one call go.
+
+    Attributes:
+        report: takes `{level, data, logger?}`, as MCP writes it.
+        level: the lowest level that is wanted; None leaves it to the source.
+    """
+
+    report: Callable[[JsonObject], Awaitable[None]]
+    level: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """What travels with a call to its source.
@@ -170,6 +212,7 @@ class CallContext:
         caller_headers: the HTTP headers of the caller's own request, lower case; a source may take
             only what its settings name, and nothing may write them down.
         interaction: how the caller can be asked.
+        log: where the log messages of this call go, or None if the caller wants none.
     """
 
     timeout_seconds: float
@@ -178,6 +221,7 @@ class CallContext:
     meta: JsonObject = field(default_factory=dict)
     caller_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     interaction: Interaction = NOBODY
+    log: CallLog | None = None
 
 
 class CallObserver(Protocol):
@@ -200,6 +244,26 @@ class Provider(Protocol):
             ToolError: `source_unavailable` (the call did not leave), `source_disconnected` (it did,
                 no answer), `tool_timed_out`, `tool_crashed`, `needs_sign_in`, `needs_input`,
                 `upstream_protocol`, `not_callable`.
+        """
+        ...
+
+    def capabilities(self) -> JsonObject | None:
+        """What the source offers besides tools, as MCP's server capabilities; None: not known yet.
+
+        What a source said last holds while it is away.
+        """
+        ...
+
+    async def request(self, method: str, params: JsonObject, context: CallContext) -> JsonObject:
+        """The raw answer to an MCP request that calls no tool (resources, prompts, completions).
+
+        `resources/subscribe` and `resources/unsubscribe` are counted by URI, hold over reconnects,
+        and are put in the words of the source's protocol revision.
+
+        Raises:
+            ToolError: as `call`; `not_offered` if the source has no such thing. A refusal of the
+                source's own has its `jsonrpc_code`, `jsonrpc_message` and `jsonrpc_data` in the
+                details.
         """
         ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from toolcrib_adapters.sources.source import ToolsOnly
 from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, ErrorKind, ToolError
 from toolcrib_protocol.result import Result
 
@@ -23,7 +24,7 @@ async def echo(arguments: JsonObject, _context: CallContext) -> Result:
 
 
 @dataclass
-class MemoryProvider:
+class MemoryProvider(ToolsOnly):
     """Tools by name; what was called is remembered."""
 
     tools: dict[str, Run] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_va
 
 from toolcrib_adapters.contract_documents import read_contract_document
 from toolcrib_adapters.sources.file_stamps import stamp_of
+from toolcrib_adapters.sources.source import ToolsOnly
 from toolcrib_protocol.contract_file import read_contracts
 from toolcrib_protocol.errors import NOT_CALLABLE, ErrorKind, ToolError
 from toolcrib_registry.listing import Listing
@@ -51,7 +52,7 @@ class SnapshotSpec(BaseModel):
         return self
 
 
-class SnapshotSource:
+class SnapshotSource(ToolsOnly):
     """The source of one file, or of published entries."""
 
     def __init__(

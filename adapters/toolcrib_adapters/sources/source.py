@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from toolcrib_protocol.errors import NOT_OFFERED, ToolError
 from toolcrib_registry.ports import Provider
 
 if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.listing import Listing
-    from toolcrib_registry.ports import SourceState
+    from toolcrib_registry.ports import CallContext, Notice, SourceState
 
 
 class SourceHost(Protocol):
@@ -26,6 +28,10 @@ class SourceHost(Protocol):
         """The source offers exactly this now; returns when the catalogue has it."""
         ...
 
+    def noticed(self, notice: Notice) -> None:
+        """The source told this on its own."""
+        ...
+
 
 class Source(Provider, Protocol):
     """A source that runs in this process."""
@@ -37,3 +43,30 @@ class Source(Provider, Protocol):
         A fault of the source is reported to the host and never raised.
         """
         ...
+
+
+class ToolsOnly:
+    """What a source without resources, prompts and the like says to those who ask for them."""
+
+    def capabilities(self) -> JsonObject:
+        """Nothing besides tools."""
+        return {}
+
+    async def request(
+        self,
+        method: str,
+        params: JsonObject,  # noqa: ARG002 - the port's signature
+        context: CallContext,  # noqa: ARG002 - the port's signature
+    ) -> JsonObject:
+        """Refuse.
+
+        Raises:
+            ToolError: `not_offered`.
+        """
+        raise not_offered("this kind of source", method)
+
+
+def not_offered(source: str, method: str) -> ToolError:
+    """The error of a request that a source does not know."""
+    part = method.partition("/")[0]
+    return ToolError(NOT_OFFERED, f"{source} offers no {part}: {method!r} is not answered")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.abc
 
+from toolcrib_adapters.sources.source import ToolsOnly
 from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, ErrorKind, ToolError
 from toolcrib_registry.listing import accept_listing
 from toolcrib_registry.ports import SourceState, SourceStatus
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.changes import Change
     from toolcrib_registry.listing import Listing
-    from toolcrib_registry.ports import CallContext, Clock, Provider, SourceStates
+    from toolcrib_registry.ports import CallContext, Clock, Notice, Provider, SourceStates
     from toolcrib_registry.records import SourceKind, SourceRecord
     from toolcrib_registry.snapshot import Snapshot
 
@@ -86,6 +87,7 @@ class Supervisor:
         self._wants = wants
         self._running: dict[str, _Running] = {}
         self._states: dict[str, SourceState] = {}
+        self._listeners: dict[object, Callable[[Notice], None]] = {}
         self._sources_changed = anyio.Event()
         self._states_changed = anyio.Event()
 
@@ -113,6 +115,22 @@ class Supervisor:
                 ErrorKind.RETRYABLE,
             )
         return running.source
+
+    def hear(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
+        """Hand every notice of a running source to `listener`; returns what ends it."""
+        token = object()
+        self._listeners[token] = listener
+
+        def end() -> None:
+            self._listeners.pop(token, None)
+
+        return end
+
+    def pass_on(self, running: _Running, notice: Notice) -> None:
+        """A source told something; what a replaced source still says is not heard."""
+        if self._running.get(running.record.name) is running:
+            for listener in list(self._listeners.values()):
+                listener(notice)
 
     async def settled(self, source: str) -> SourceState | None:
         """Wait until a source is ready or has failed once; None if it does not run here."""
@@ -236,7 +254,7 @@ class Supervisor:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unopened:
+class _Unopened(ToolsOnly):
     """Stands for a source that cannot be opened here: it needs other settings or a package."""
 
     error: ToolError
@@ -270,3 +288,6 @@ class _Host:
     async def listed(self, listing: Listing) -> None:
         mine = replace(listing, source=self.running.record.name)
         await self.catalogue.change(self.supervisor.accepting(self.running.record, mine))
+
+    def noticed(self, notice: Notice) -> None:
+        self.supervisor.pass_on(self.running, notice)

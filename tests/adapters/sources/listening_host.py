@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from toolcrib_adapters.sources.source import Source
     from toolcrib_protocol.errors import ToolError
     from toolcrib_registry.listing import Listing
+    from toolcrib_registry.ports import Notice
 
 
 class ListeningHost:
     def __init__(self, *refusals: ToolError) -> None:
         self.listings: list[Listing] = []
         self.states: list[SourceState] = []
+        self.notices: list[Notice] = []
         self._refusals = list(refusals)
         self._send, self._receive = anyio.create_memory_object_stream[SourceState](math.inf)
 
@@ -33,6 +35,9 @@ class ListeningHost:
         if self._refusals:
             raise self._refusals.pop(0)
         self.listings.append(listing)
+
+    def noticed(self, notice: Notice) -> None:
+        self.notices.append(notice)
 
     async def settled(self) -> SourceState:
         """The next state that is not `connecting`."""

@@ -10,6 +10,7 @@ import pytest
 
 from tests.registry.cribs import raw_tool
 from toolcrib_adapters.clock import SystemClock
+from toolcrib_adapters.sources.source import ToolsOnly
 from toolcrib_adapters.sources.supervisor import AGAIN_SECONDS, Supervisor
 from toolcrib_protocol.errors import (
     MISSING_EXTRA,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 READY = SourceState(SourceStatus.READY, "2026-01-01T00:00:00+00:00")
 
 
-class Desk:
+class Desk(ToolsOnly):
     """A source that lists one tool and notes its beginning and end."""
 
     def __init__(self, record: SourceRecord, log: list[str]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from toolcrib_adapters.search.index_file import IndexFile
+from toolcrib_adapters.sources.source import ToolsOnly
 from toolcrib_adapters.surfaces.mcp_server import CribServer, build_server
 from toolcrib_protocol.content import text_block
 from toolcrib_protocol.errors import TOOL_FAILED, ErrorKind, ToolError
@@ -95,7 +96,7 @@ TOOLS: tuple[JsonObject, ...] = (
 
 
 @dataclass
-class Playground:
+class Playground(ToolsOnly):
     """The source `play`: one method a tool."""
 
     meeting: anyio.Event = field(default_factory=anyio.Event)

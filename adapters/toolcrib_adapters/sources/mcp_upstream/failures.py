@@ -109,7 +109,13 @@ def call_failure(failed: RequestError, source: str, timeout_seconds: float) -> T
         return ToolError(NEEDS_INPUT, text, ErrorKind.NEEDS_HUMAN, facts)
     code = INVALID_ARGUMENTS if failed.code == INVALID_PARAMS else TOOL_FAILED
     text = f"{source} refused the call: {failed.message}"
-    return ToolError(code, text, details={"jsonrpc_code": failed.code})
+    return ToolError(code, text, details=_in_its_words(failed))
+
+
+def _in_its_words(failed: RequestError) -> JsonObject:
+    """The server's own error, for surfaces that pass it on as it is."""
+    told: JsonObject = {"jsonrpc_code": failed.code, "jsonrpc_message": failed.message}
+    return told if failed.data is None else {**told, "jsonrpc_data": failed.data}
 
 
 def _http_failure(failed: RequestError, http: HttpFailure, source: str) -> ToolError | None:

@@ -17,10 +17,17 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import mcp_types as types
-from mcp.client.subscriptions import SubscriptionLost
+from mcp.client.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    SubscriptionLost,
+    ToolsListChanged,
+)
 from mcp.shared.exceptions import MCPError
 
 from toolcrib_adapters.expansion import Secrets
+from toolcrib_adapters.raw_pages import RawPages, every_page
+from toolcrib_adapters.settling import Settling
 from toolcrib_adapters.sources.mcp_upstream.answers import says_unknown_tool
 from toolcrib_adapters.sources.mcp_upstream.backoff import pause_seconds
 from toolcrib_adapters.sources.mcp_upstream.desk import Desk
@@ -35,7 +42,7 @@ from toolcrib_adapters.sources.mcp_upstream.failures import (
 from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
 from toolcrib_adapters.sources.mcp_upstream.link import Link
 from toolcrib_adapters.sources.mcp_upstream.parking import ParkingLot
-from toolcrib_adapters.sources.mcp_upstream.raw_list import raw_list
+from toolcrib_adapters.sources.mcp_upstream.requests import UpstreamRequests
 from toolcrib_adapters.sources.mcp_upstream.spec import read_spec
 from toolcrib_adapters.sources.mcp_upstream.wire import Wire, connected
 from toolcrib_protocol.errors import (
@@ -47,10 +54,10 @@ from toolcrib_protocol.errors import (
 )
 from toolcrib_registry.listing import Listing
 from toolcrib_registry.patience import Patience
-from toolcrib_registry.ports import SourceState, SourceStatus
+from toolcrib_registry.ports import NoticeKind, SourceState, SourceStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
     from toolcrib_adapters.sources.source import SourceHost
@@ -73,8 +80,16 @@ _SUSPECT_SECONDS: Final = 30.0
 _LISTEN_AGAIN_SECONDS: Final = 15.0
 _SETTLE_SECONDS: Final = 0.2
 """Notices that the list changed come in bursts; one new list answers them all."""
+_LONGEST_SETTLE_SECONDS: Final = 0.8
+"""A burst of one second then makes two new lists at most, and a single change shows at once."""
+_PAGE_SECONDS: Final = 60.0
 _LONGEST_INSTRUCTIONS: Final = 4_000
 _LONGEST_STDERR: Final = 600
+_LIST_OF: Final[dict[type, str]] = {
+    ToolsListChanged: "tools",
+    PromptsListChanged: "prompts",
+    ResourcesListChanged: "resources",
+}
 
 
 class McpUpstream:
@@ -106,11 +121,12 @@ class McpUpstream:
         self._link = Link(record.name)
         self._lot = ParkingLot(record.name)
         self._desk = Desk(record.name, is_shared=True)
+        self._requests = UpstreamRequests(record.name, clock)
         self._secrets = Secrets()
         self._longest_call_seconds = inf
         self._stderr = ""
         self._was_ready = False
-        self._list_again = anyio.Event()
+        self._list_again = self._settling()
         self._fresh_seconds = 0.0
         self._suspected_at = -inf
 
@@ -131,17 +147,32 @@ class McpUpstream:
         patience = Patience(seconds)
         wire = await self._link.wire(seconds)
         params: JsonObject = {"name": upstream_name, "arguments": arguments}
-        if context.meta:
-            params["_meta"] = {**context.meta}
         tool = f"{upstream_name!r} of {self._record.name!r}"
-        exchange = Exchange(self._record.name, tool, params, context, patience)
         try:
-            result = await exchange.carry(wire, self._desk, self._lot)
+            params = await self._requests.stamped(wire, params, context)
+            exchange = Exchange(self._record.name, tool, params, context, patience)
+            with self._requests.attribution.making(context):
+                result = await exchange.carry(wire, self._desk, self._lot)
         except RequestError as failed:
             raise self._call_failure(failed, seconds) from failed
         if says_unknown_tool(result):
             self._suspect_list()
         return result
+
+    def capabilities(self) -> JsonObject | None:
+        """What the server offers besides tools; see `Provider.capabilities`."""
+        return self._requests.capabilities
+
+    async def request(self, method: str, params: JsonObject, context: CallContext) -> JsonObject:
+        """The raw answer to a request that calls no tool; see `Provider.request`."""
+        seconds = min(context.timeout_seconds, self._longest_call_seconds)
+        patience = Patience(seconds)
+        wire = await self._link.wire(seconds)
+        self._requests.check(wire, method)
+        try:
+            return await self._requests.carry(wire, (method, params), context, patience)
+        except RequestError as failed:
+            raise self._call_failure(failed, seconds) from failed
 
     def _call_failure(self, failed: RequestError, seconds: float) -> ToolError:
         if failed.code in {types.INVALID_PARAMS, types.METHOD_NOT_FOUND}:
@@ -191,7 +222,7 @@ class McpUpstream:
             Exception: see `connected` and `raw_list`.
         """
         self._stderr = ""
-        self._list_again = anyio.Event()
+        self._list_again = self._settling()
         async with AsyncExitStack() as turn:
             await turn.enter_async_context(self._gate)
             patience = anyio.current_time() + spec.connect_timeout_seconds
@@ -209,6 +240,7 @@ class McpUpstream:
                     wire.let_ask(self._desk.asked)
                     async with self._lot.open():
                         self._link.open(wire)
+                        self._requests.opened(wire, host)
                         await self._report(host, SourceStatus.READY)
                         await self._stay(host, wire, failures)
                     life.deadline = anyio.current_time() + _CLOSE_SECONDS
@@ -227,14 +259,13 @@ class McpUpstream:
             tasks.start_soon(leave_at, failures.fatal)
             tasks.start_soon(self._keep_listing, host, wire)
             tasks.start_soon(self._remind)
+            tasks.start_soon(self._requests.watched.keep, wire)
             if wire.tells_changes:
                 tasks.start_soon(self._hear_changes, wire)
 
     async def _keep_listing(self, host: SourceHost, wire: Wire) -> None:
         while True:
-            await self._list_again.wait()
-            await self._clock.sleep(_SETTLE_SECONDS)
-            self._list_again = anyio.Event()
+            await self._list_again.settled()
             try:
                 await self._list(host, wire)
             except (RequestError, ToolError) as error:
@@ -254,7 +285,11 @@ class McpUpstream:
     async def _hear_changes(self, wire: Wire) -> None:
         while True:
             try:
-                await wire.tool_list_changes(self._list_changed)
+                async with wire.listening(wire.tells_changes) as events:
+                    # What changed between the last list and this moment was told to nobody.
+                    self._lists_changed(wire.tells_changes)
+                    async for event in events:
+                        self._lists_changed({_LIST_OF[type(event)]})
             except MCPError as error:
                 # It cannot be listened to: then the timer has to do.
                 _log.debug("upstream %r tells no changes: %d", self._record.name, error.code)
@@ -263,21 +298,34 @@ class McpUpstream:
                 _log.debug("upstream %r stopped telling changes", self._record.name)
             await self._clock.sleep(_LISTEN_AGAIN_SECONDS)
             # What changed meanwhile is not told again.
+            self._lists_changed(wire.tells_changes)
+
+    def _lists_changed(self, lists: Collection[str]) -> None:
+        if "tools" in lists:
             self._list_changed()
+        if "prompts" in lists:
+            self._requests.tell(NoticeKind.PROMPTS_CHANGED)
+        if "resources" in lists:
+            self._requests.tell(NoticeKind.RESOURCES_CHANGED)
 
     async def _list(self, host: SourceHost, wire: Wire) -> None:
-        listed = await raw_list(wire)
-        wire.learn_headers(listed.tools)
+        listed = await _tools(wire)
+        wire.learn_headers(listed.entries)
         self._fresh_seconds = listed.fresh_seconds
         instructions = wire.instructions[:_LONGEST_INSTRUCTIONS]
-        await host.listed(Listing(self._record.name, listed.tools, wire.title, instructions))
+        await host.listed(Listing(self._record.name, listed.entries, wire.title, instructions))
 
     async def _on_notice(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._list_changed()
+        else:
+            await self._requests.told(message)
 
     def _list_changed(self) -> None:
-        self._list_again.set()
+        self._list_again.stir()
+
+    def _settling(self) -> Settling:
+        return Settling(self._clock, _SETTLE_SECONDS, _LONGEST_SETTLE_SECONDS)
 
     def _keep_stderr(self, text: str) -> None:
         self._stderr = self._secrets.hidden(text)[-_LONGEST_STDERR:]
@@ -305,3 +353,14 @@ class McpUpstream:
     ) -> None:
         now = self._clock.now().isoformat()
         await host.report(SourceState(status, now, reason, retry_at))
+
+
+async def _tools(wire: Wire) -> RawPages:
+    """Every tool of every page, as it came."""
+    if wire.capabilities.tools is None:
+        return RawPages()
+
+    async def ask(params: JsonObject) -> JsonObject:
+        return await wire.request("tools/list", params, patience=Patience(_PAGE_SECONDS))
+
+    return await every_page(ask, "tools/list", "tools")

@@ -35,10 +35,19 @@ from toolcrib_registry.interaction import ABILITIES
 from toolcrib_registry.ports import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Collection,
+        Iterable,
+        Mapping,
+        Sequence,
+    )
 
     import httpx2
     from mcp.client.session import MessageHandlerFnT
+    from mcp.client.subscriptions import Subscription
     from mcp.shared.dispatcher import CallOptions, DispatchContext, OnRequest, ProgressFnT
 
     from toolcrib_adapters.expansion import Secrets
@@ -216,13 +225,21 @@ class Wire:
         self._dispatcher.asked = asked
 
     @property
-    def tells_changes(self) -> bool:
-        """Whether a modern server offers to say that its list changed."""
-        tools = self.capabilities.tools
-        return self.is_modern and tools is not None and bool(tools.list_changed)
+    def tells_changes(self) -> frozenset[str]:
+        """The lists (`tools`, `prompts`, `resources`) whose changes a modern server tells."""
+        if not self.is_modern:
+            return frozenset()
+        offered = self.capabilities
+        parts = {"tools": offered.tools, "prompts": offered.prompts, "resources": offered.resources}
+        return frozenset(
+            name for name, part in parts.items() if part is not None and part.list_changed
+        )
 
-    async def tool_list_changes(self, changed: Callable[[], None]) -> None:
-        """Call `changed` whenever a modern server says its list changed, while it says so.
+    @asynccontextmanager
+    async def listening(
+        self, lists: Collection[str] = (), uris: Sequence[str] = ()
+    ) -> AsyncIterator[Subscription]:
+        """The stream on which a modern server tells changes of lists and of resources.
 
         Raises:
             MCPError: the server refuses to be listened to.
@@ -230,12 +247,15 @@ class Wire:
             TimeoutError: it neither refuses nor agrees.
         """
         with anyio.fail_after(_LISTEN_SECONDS) as patience:
-            async with listen(self._session, tools_list_changed=True) as subscription:
+            async with listen(
+                self._session,
+                tools_list_changed="tools" in lists,
+                prompts_list_changed="prompts" in lists,
+                resources_list_changed="resources" in lists,
+                resource_subscriptions=uris,
+            ) as subscription:
                 patience.deadline = inf
-                # What changed between the last list and this moment was told to nobody.
-                changed()
-                async for _ in subscription:
-                    changed()
+                yield subscription
 
 
 def _progress(report: Callable[[Progress], Awaitable[None]]) -> ProgressFnT:

@@ -21,6 +21,7 @@ from toolcrib_adapters.sources.file_stamps import stamps_of
 from toolcrib_adapters.sources.python_functions.pool import Pool, PoolLimits
 from toolcrib_adapters.sources.python_functions.target import is_file_target
 from toolcrib_adapters.sources.python_functions.worker_process import WorkerSettings
+from toolcrib_adapters.sources.source import ToolsOnly
 from toolcrib_protocol.errors import (
     SOURCE_UNAVAILABLE,
     UNKNOWN_TOOL,
@@ -93,7 +94,7 @@ class _Watch:
         return is_late or stamps_of(self.stamps) != self.stamps
 
 
-class PythonFunctions:
+class PythonFunctions(ToolsOnly):
     """The source of one Python target."""
 
     def __init__(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
 
 MODES = ["http", "http-legacy", "sse"]
+IN_ITS_WORDS: JsonObject = {"jsonrpc_code": -32602, "jsonrpc_message": "no such thing"}
 RETRYABLE, FATAL, NEEDS_HUMAN = ErrorKind.RETRYABLE, ErrorKind.FATAL, ErrorKind.NEEDS_HUMAN
 
 
@@ -104,7 +105,7 @@ async def test_an_answer_of_several_megabytes_is_read_over_events() -> None:
         ),
         ("fault", SOURCE_DISCONNECTED, RETRYABLE, {"http_status": 500, "sent": True}),
         ("refused", UPSTREAM_PROTOCOL, FATAL, {"http_status": 405}),
-        ("jsonrpc", INVALID_ARGUMENTS, FATAL, {"jsonrpc_code": -32602}),
+        ("jsonrpc", INVALID_ARGUMENTS, FATAL, IN_ITS_WORDS),
         ("not json", UPSTREAM_PROTOCOL, FATAL, {}),
         ("break off", SOURCE_DISCONNECTED, RETRYABLE, {"sent": True}),
     ],
