@@ -896,6 +896,27 @@ EDGES: Final = (
     ),
 )
 
+ENDPOINTS: Final = (
+    Promise(
+        "endpoint-group-list",
+        "The endpoint of a group lists the tools of that group under the names their sources gave "
+        "them; of two with one name the later one keeps its published name.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "endpoint-one-visibility",
+        "What an endpoint does not show is unknown there: not listed, found, described, called or "
+        "named as something near.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "endpoint-unknown-404",
+        "A group or profile there is not is refused with 404 and the nearest names; one that comes "
+        "later is served from then on.",
+        "issue 3, section 1",
+    ),
+)
+
 PROMISES: Final = (
     *HOUSE,
     *CONTRACT,
@@ -908,4 +929,5 @@ PROMISES: Final = (
     *CLIENT,
     *FIELD,
     *EDGES,
+    *ENDPOINTS,
 )

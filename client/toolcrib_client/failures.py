@@ -83,6 +83,7 @@ class NeedsSignIn(NeedsHuman):
 _CLASSES: Final[dict[str, type[ToolError]]] = {
     errors.UNKNOWN_TOOL: UnknownTool,
     errors.UNKNOWN_GROUP: UnknownTool,
+    errors.UNKNOWN_PROFILE: UnknownTool,
     errors.NO_SUCH_VERSION: UnknownTool,
     errors.INVALID_ARGUMENTS: InvalidArguments,
     errors.INVALID_REFERENCE: InvalidArguments,

@@ -22,13 +22,10 @@ from toolcrib_protocol.errors import (
     SOURCE_UNAVAILABLE,
     TOOL_CRASHED,
     TOOL_TIMED_OUT,
-    UNKNOWN_TOOL,
     ErrorKind,
     ToolError,
 )
-from toolcrib_protocol.names import Reference
 from toolcrib_protocol.result import META_PREFIX, Result
-from toolcrib_protocol.version import VersionRange
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.checkers import Checkers
 from toolcrib_registry.interaction import IN_A_LIST, NOBODY, Interaction
@@ -37,6 +34,7 @@ from toolcrib_registry.patience import Patience
 from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll, Caller
 from toolcrib_registry.ports import CallContext
 from toolcrib_registry.result_shape import shape_fault, without_data
+from toolcrib_registry.views import WHOLE, Sight, View
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -79,6 +77,7 @@ class Call:
         meta: `_meta` that may travel to the source.
         caller_headers: see `CallContext`.
         interaction: how the caller can be asked.
+        view: what the endpoint shows at which the call came in, and its limits.
     """
 
     tool: str
@@ -90,6 +89,7 @@ class Call:
     meta: JsonObject = field(default_factory=dict)
     caller_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     interaction: Interaction = NOBODY
+    view: View = WHOLE
 
 
 class Calls:
@@ -163,28 +163,11 @@ class Calls:
         """The version that will answer.
 
         Raises:
-            ToolError: `unknown_tool` (also for what the caller may not see), `no_such_version`,
+            ToolError: `unknown_tool` (also for what is not visible there), `no_such_version`,
                 `invalid_version`.
         """
-        snapshot = self._catalogue.snapshot
-        try:
-            reference = snapshot.identify(call.tool)
-            if call.version:
-                reference = Reference(reference.tool, VersionRange.parse(call.version))
-            if self._policy.allows(call.caller, reference.tool):
-                return snapshot.resolve(reference)
-        except ToolError as error:
-            if error.code != UNKNOWN_TOOL:
-                raise
-        # Refused and unknown look the same from outside, and neither names what the caller may not
-        # see.
-        raise self._visible(snapshot, call.caller).unknown(call.tool)
-
-    def _visible(self, snapshot: Snapshot, caller: Caller) -> Snapshot:
-        tools = {
-            id_: tool for id_, tool in snapshot.tools.items() if self._policy.allows(caller, id_)
-        }
-        return replace(snapshot, tools=tools)
+        sight = Sight(self._catalogue.snapshot, call.view, self._policy, call.caller)
+        return sight.resolve(call.tool, call.version)
 
     def _checked(self, record: VersionRecord, given: Json) -> ReadyArguments:
         group = self._catalogue.snapshot.groups.get(record.contract.group)

@@ -1,49 +1,31 @@
-"""What an agent can ask: the tool list, the three meta-tools, and every tool by its own name.
+"""What an agent can ask one endpoint: its tool list, and the call of a tool or a meta-tool.
 
 The handlers of one MCP server, free of its assembly (`mcp_server.py`) and of transports. Decides
-nothing about tools: search and calls do.
+nothing about tools: what is shown is in `endpoint_tools.py`; search and calls do the rest.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from anyio.lowlevel import checkpoint
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolcrib_adapters.surfaces.call_answers import call_tool, direct_call
+from toolcrib_adapters.surfaces.call_answers import direct_call
 from toolcrib_adapters.surfaces.caller_form import in_caller_form
-from toolcrib_adapters.surfaces.group_summary import summary, visible_groups
-from toolcrib_adapters.surfaces.meta_tools import (
-    CALL_TOOL,
-    DESCRIBE_TOOLS,
-    META_TOOLS,
-    SEARCH_TOOLS,
-    USUAL_HITS,
-    definitions,
-)
+from toolcrib_adapters.surfaces.meta_tool_answers import MetaToolAnswers
+from toolcrib_adapters.surfaces.meta_tools import META_TOOLS
+from toolcrib_adapters.surfaces.native_tools import NativeTool
 from toolcrib_adapters.surfaces.pages import StaleCursorError, page
-from toolcrib_adapters.surfaces.published_forms import PublishedForms
-from toolcrib_adapters.surfaces.search_answers import (
-    ShownAnswer,
-    ShownHit,
-    ShownQuery,
-    rendered,
-)
-from toolcrib_adapters.surfaces.tool_descriptions import described, description_of, not_described
+from toolcrib_adapters.surfaces.session_modes import mode_of
 from toolcrib_adapters.surfaces.whole_answers import lay_beside
 from toolcrib_protocol.errors import INTERNAL, ToolError
-from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.result import Result
-from toolcrib_registry.arguments import ready_arguments
-from toolcrib_registry.calls import Call
-from toolcrib_registry.checkers import Checkers
-from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll
-from toolcrib_registry.search import SearchRequest
+from toolcrib_registry.permissions import LOCAL_CALLER
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -51,15 +33,12 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp_types import CallToolRequestParams, PaginatedRequestParams
 
-    from toolcrib_adapters.surfaces.group_summary import GroupView
-    from toolcrib_protocol.json_value import Json, JsonObject
-    from toolcrib_registry.calls import Calls
-    from toolcrib_registry.catalogue import Catalogue
-    from toolcrib_registry.permissions import Policy
+    from toolcrib_adapters.surfaces.endpoint_tools import EndpointTools
+    from toolcrib_adapters.surfaces.published_forms import PublishedForms
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.calls import Call, Calls
     from toolcrib_registry.ports import Progress
-    from toolcrib_registry.records import ToolRecord, VersionRecord
-    from toolcrib_registry.search import Hit, Search, SearchAnswer
-    from toolcrib_registry.snapshot import Snapshot
+    from toolcrib_registry.search import Search
 
     Context = ServerRequestContext[Any, Any]
 
@@ -69,74 +48,64 @@ LIST_TTL_MS: Final = 60_000
 """How long a client may keep the tool list; it is told earlier if the list changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What callers see of one snapshot."""
-
-    snapshot: Snapshot
-    groups: tuple[GroupView, ...]
-    tools: list[JsonObject]
-    text: str
-
-
 class AgentSurface:
-    """The handlers of one MCP server."""
+    """The handlers of the MCP server of one endpoint."""
 
-    def __init__(self, catalogue: Catalogue, calls: Calls, search: Search, policy: Policy) -> None:
-        self._catalogue = catalogue
+    def __init__(
+        self, tools: EndpointTools, calls: Calls, search: Search, forms: PublishedForms
+    ) -> None:
+        self._tools = tools
         self._calls = calls
-        self._search = search
-        self._policy = policy
-        self._checkers = Checkers()
-        self._forms = PublishedForms()
-        self._last_seen: _Seen | None = None
-        self._meta_tools = {
-            SEARCH_TOOLS: self._search_tools,
-            DESCRIBE_TOOLS: self._describe_tools,
-            CALL_TOOL: self._call_tool,
-        }
+        self._meta_tools = MetaToolAnswers(tools, calls, search, forms)
+        self._forms = forms
 
-    def seen(self) -> _Seen:
-        """What callers see now; made anew only when the catalogue has moved."""
-        snapshot = self._catalogue.snapshot
-        if self._last_seen is None or self._last_seen.snapshot is not snapshot:
-            groups = visible_groups(snapshot, self._policy, LOCAL_CALLER)
-            tools = definitions(summary(groups))
-            self._last_seen = _Seen(snapshot, groups, tools, dump_json([*tools]))
-        return self._last_seen
-
-    def list_text(self) -> str:
-        """The tool list as text, to tell whether it changed."""
-        return self.seen().text
-
-    async def list_tools(self, _ctx: Context, params: PaginatedRequestParams | None) -> JsonObject:
+    async def list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> JsonObject:
         """Answer `tools/list`.
 
         Raises:
             MCPError: the cursor belongs to a list that has changed.
         """
-        seen = self.seen()
+        listed = self._tools.tool_list(mode_of(ctx, self._tools))
         try:
-            shown, following = page(seen.tools, seen.text, params.cursor if params else None)
+            shown, following = page(listed.entries, listed.stamp, params.cursor if params else None)
         except StaleCursorError:
             text = (
                 "the tool list has changed since that cursor was given; list again from the start"
             )
             raise MCPError(INVALID_PARAMS, text) from None
         answer: JsonObject = {
-            "tools": [*shown],
+            "tools": [await self._entry(entry, ctx.protocol_version) for entry in shown],
             "ttlMs": LIST_TTL_MS,
-            # The groups are those of the caller, so nobody else may be served this list.
+            # What is shown is the caller's, so nobody else may be served this list.
             "cacheScope": "private",
             "resultType": "complete",
         }
         return {**answer, "nextCursor": following} if following else answer
+
+    async def _entry(self, entry: JsonObject | NativeTool, version: str) -> JsonObject:
+        if not isinstance(entry, NativeTool):
+            return entry
+        if not self._forms.has(entry.record):
+            # Making forms is work: calls that wait must not wait for a whole page of them.
+            await checkpoint()
+        return entry.definition(self._forms.of(entry.record), version)
+
+    def input_schema(self, name: str) -> JsonObject | None:
+        """The schema whose `x-mcp-header` annotations a direct call has to follow, if it has any.
+
+        Without this hook the SDK would run `tools/list` before each call over HTTP.
+        """
+        native = self._tools.shown().native.get(name)
+        if native is None or not native.has_mirrored_parameters:
+            return None
+        return native.record.contract.input_schema
 
     async def call(self, ctx: Context, params: CallToolRequestParams) -> JsonObject:
         """Answer `tools/call`: a meta-tool, or any tool by its own name."""
         asked = direct_call(
             params.name, params.arguments, LOCAL_CALLER, ctx.meta or {}, _progress_of(ctx)
         )
+        asked = replace(asked, view=self._tools.shown().sight.view)
         if ctx.request is not None:
             asked = replace(asked, caller_headers=ctx.request.headers)
         answer = await self._answer(asked)
@@ -144,11 +113,11 @@ class AgentSurface:
 
     async def _answer(self, asked: Call) -> JsonObject:
         try:
-            meta_tool = META_TOOLS.get(asked.tool)
-            if meta_tool is None:
-                return (await self._calls.call(asked)).as_mcp()
-            wish = self._wish(meta_tool, asked.arguments)
-            return await self._meta_tools[asked.tool](wish, asked)
+            # In every mode: a model that learned them before the list turned around goes on.
+            if asked.tool in META_TOOLS and not self._tools.endpoint.is_group:
+                return await self._meta_tools.answer(asked)
+            named = replace(asked, tool=self._tools.shown().called(asked.tool))
+            return (await self._calls.call(named)).as_mcp()
         except ToolError as error:
             return Result.failed(error).as_mcp()
         except Exception:  # noqa: BLE001 - the border of a request: a fault of ours becomes an answer
@@ -157,71 +126,6 @@ class AgentSurface:
                 f"a fault inside toolcrib while {asked.tool!r} was called; its log has the details"
             )
             return Result.failed(ToolError(INTERNAL, text)).as_mcp()
-
-    def _wish(self, meta_tool: VersionRecord, given: Json) -> JsonObject:
-        checker = self._checkers.of(meta_tool)
-        listed = _with_lists(given)
-        return ready_arguments(meta_tool, checker, listed, refuses_unknown=True).values
-
-    async def _search_tools(self, wish: JsonObject, asked: Call) -> JsonObject:
-        found = await self._search.ask(self._request(wish, asked))
-        return rendered(self._shown(found, str(wish.get("detail", "signatures"))))
-
-    def _request(self, wish: JsonObject, asked: Call) -> SearchRequest:
-        queries, group, limit = wish["queries"], wish.get("group"), wish.get("limit")
-        # Asking the policy about each tool costs milliseconds, and the usual one has nothing to
-        # say.
-        allowed = (
-            None if type(self._policy) is AllowAll else partial(self._policy.allows, asked.caller)
-        )
-        return SearchRequest(
-            queries=tuple(map(str, queries if isinstance(queries, list) else [])),
-            allowed=allowed,
-            group=group if isinstance(group, str) else None,
-            limit=limit if isinstance(limit, int) else USUAL_HITS,
-        )
-
-    def _shown(self, found: SearchAnswer, detail: str) -> ShownAnswer:
-        tools = self._catalogue.snapshot.tools
-        queries = tuple(
-            ShownQuery(
-                answer.query,
-                tuple(self._hit(tools[hit.tool], hit) for hit in answer.hits if hit.tool in tools),
-            )
-            for answer in found.queries
-        )
-        return ShownAnswer(queries, self.seen().groups, found.revision, detail, found.degraded)
-
-    def _hit(self, tool: ToolRecord, hit: Hit) -> ShownHit:
-        # A tool that was retired since the search ran is shown as it was; calling it says what
-        # happened.
-        record = tool.head or tool.versions[max(tool.versions)]
-        return ShownHit(tool.published_name, record, self._forms.of(record), hit.score, hit.why)
-
-    async def _describe_tools(self, wish: JsonObject, asked: Call) -> JsonObject:
-        names = wish["names"]
-        listed = names if isinstance(names, list) else []
-        return described([self._described(str(name), asked) for name in listed])
-
-    def _described(self, name: str, asked: Call) -> JsonObject:
-        try:
-            record = self._calls.resolve(Call(name, caller=asked.caller))
-            tool = self._catalogue.snapshot.tools[record.tool]
-            return description_of(tool, record, self._forms.of(record))
-        except ToolError as error:
-            return not_described(name, error)
-
-    async def _call_tool(self, wish: JsonObject, asked: Call) -> JsonObject:
-        return await call_tool(self._calls, wish, asked)
-
-
-def _with_lists(given: Json) -> Json:
-    """One query or name given bare as a list of one: models write that often."""
-    if not isinstance(given, dict):
-        return given
-    return {
-        k: [v] if k in {"queries", "names"} and isinstance(v, str) else v for k, v in given.items()
-    }
 
 
 def _progress_of(ctx: Context) -> Callable[[Progress], Awaitable[None]] | None:

@@ -95,4 +95,5 @@ def _one(
         report_progress=report_progress,
         meta=asked.meta,
         caller_headers=asked.caller_headers,
+        view=asked.view,
     )

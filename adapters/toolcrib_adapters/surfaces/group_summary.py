@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_protocol.names import ToolId
-    from toolcrib_registry.permissions import Caller, Policy
     from toolcrib_registry.snapshot import Snapshot
+    from toolcrib_registry.views import Sight
 
 SUMMARY_TOKENS: Final = 360
 """How many (estimated) tokens the summary may take, whatever the number of groups."""
@@ -44,17 +44,18 @@ class GroupView:
         return {"name": self.name, "description": self.description, "tools": self.tools}
 
 
-def visible_groups(snapshot: Snapshot, policy: Policy, caller: Caller) -> tuple[GroupView, ...]:
-    """The groups in which `caller` may use at least one tool, in order of their names."""
+def visible_groups(sight: Sight) -> tuple[GroupView, ...]:
+    """The groups of a sight in which at least one tool may be called, in order of their names."""
+    snapshot, shown = sight.snapshot, sight.view.groups
     guests: dict[ToolId, set[str]] = {}
     for group in snapshot.groups.values():
         for guest in group.members:
             guests.setdefault(guest, set()).add(group.name)
     members: dict[str, list[ToolId]] = {}
-    for tool in snapshot.tools.values():
-        if tool.head is not None and policy.allows(caller, tool.id):
-            for name in {tool.id.group, *guests.get(tool.id, ())}:
-                members.setdefault(name, []).append(tool.id)
+    for head in sight.heads:
+        for name in {head.tool.group, *guests.get(head.tool, ())}:
+            if shown is None or name in shown:
+                members.setdefault(name, []).append(head.tool)
     return tuple(_view(snapshot, name, members[name]) for name in sorted(members))
 
 

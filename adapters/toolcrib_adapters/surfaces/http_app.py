@@ -1,4 +1,4 @@
-"""The MCP server over streamable HTTP, for both protocol generations, behind its edge.
+"""MCP servers over streamable HTTP, `/mcp` and below, for both generations, behind their edge.
 
 What is answered is in `agent_surface.py`; who may ask, how much, and how it ends, in `edge/`.
 """
@@ -14,12 +14,16 @@ import anyio
 import anyio.abc
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.surfaces.edge.edge import Backstage, Edge, EdgeRules
 from toolcrib_adapters.surfaces.edge.hosts import HostRules, checked_public_url
 from toolcrib_adapters.surfaces.edge.proxies import read_networks
 from toolcrib_adapters.surfaces.edge.traffic import MOST_REQUESTS
+from toolcrib_adapters.surfaces.endpoint_router import EndpointRouter
+from toolcrib_adapters.surfaces.endpoints import MCP_PATH
 from toolcrib_adapters.surfaces.listening import address, listening
 from toolcrib_adapters.surfaces.stop_signals import stop_signals
 
@@ -27,12 +31,13 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
 
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import ASGIApp
 
+    from toolcrib_adapters.surfaces.endpoint_servers import Servers
     from toolcrib_adapters.surfaces.mcp_server import CribServer
     from toolcrib_registry.ports import Clock
 
-MCP_PATH: Final = "/mcp"
 IDLE_SECONDS: Final = 1_800.0
 """A session of an older client that has asked nothing for so long is ended."""
 MOST_SESSIONS: Final = 2_000
@@ -97,21 +102,29 @@ class HttpSettings:
         )
 
 
-def build_app(server: CribServer) -> ASGIApp:
-    """The ASGI application behind the edge; its lifespan runs the server."""
-    return server.streamable_http_app(
-        streamable_http_path=MCP_PATH,
-        # All of these are the edge's: it knows proxies, evicts instead of refusing, and says what
-        # to change.
+def build_app(servers: Servers) -> ASGIApp:
+    """The ASGI application behind the edge; its lifespan runs the servers."""
+    router = EndpointRouter(servers, _manager_of)
+    paths = (MCP_PATH, f"{MCP_PATH}/{{endpoint:path}}")
+    return Starlette(
+        routes=[Route(path, router) for path in paths], lifespan=lambda _app: router.running()
+    )
+
+
+def _manager_of(server: CribServer) -> StreamableHTTPSessionManager:
+    # All of these are the edge's: it knows proxies, evicts instead of refusing, and says what to
+    # change.
+    server.streamable_http_app(
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         max_request_body_size=sys.maxsize,
         session_idle_timeout=None,
         max_sessions=None,
     )
+    return server.session_manager
 
 
 async def serve_http(
-    server: CribServer,
+    servers: Servers,
     settings: HttpSettings,
     *,
     backstage: Backstage | None = None,
@@ -122,7 +135,7 @@ async def serve_http(
     """Serve until told to end.
 
     Args:
-        server: what to serve.
+        servers: the servers of the endpoints; a single one is served at `/mcp`.
         settings: where and for whom.
         backstage: what the edge needs of the crib.
         clock: time, by which sessions expire.
@@ -132,7 +145,7 @@ async def serve_http(
     Raises:
         ToolError: `invalid_settings` if the address cannot be listened on.
     """
-    edge = Edge(build_app(server), settings.rules(), clock or SystemClock(), backstage)
+    edge = Edge(build_app(servers), settings.rules(), clock or SystemClock(), backstage)
     with listening(settings.host, settings.port) as listener:
         if stop is not None:
             await _serve(edge, settings.drain_seconds, listener, stop, task_status)

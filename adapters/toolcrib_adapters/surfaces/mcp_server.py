@@ -14,18 +14,22 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp_types import CallToolRequestParams, NotificationParams, PaginatedRequestParams
 
 from toolcrib_adapters.surfaces.agent_surface import AgentSurface
+from toolcrib_adapters.surfaces.endpoint_tools import EndpointTools
+from toolcrib_adapters.surfaces.endpoints import MAIN, EndpointKind, not_there
+from toolcrib_adapters.surfaces.instructions import instructions_of
 from toolcrib_adapters.surfaces.list_changes import ListChanges
-from toolcrib_adapters.surfaces.meta_tools import INSTRUCTIONS
 from toolcrib_adapters.surfaces.publish_method import PUBLISH, PublishParams, published
+from toolcrib_adapters.surfaces.published_forms import PublishedForms
 from toolcrib_adapters.surfaces.whole_answers import whole_answers
 from toolcrib_registry.permissions import AllowAll
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
 
+    from toolcrib_adapters.surfaces.endpoints import Endpoint
     from toolcrib_adapters.surfaces.publish_method import Publisher
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.calls import Calls
@@ -35,7 +39,32 @@ if TYPE_CHECKING:
 
 
 class CribServer(Server[None]):
-    """The SDK's server, which says to older clients that it announces changes of its tool list."""
+    """The SDK's server of one endpoint.
+
+    It says to older clients that it announces changes of its tool list.
+    """
+
+    tell: Callable[[], str | None]
+    """What to tell clients before their first question, as it is then."""
+
+    @property
+    def instructions(self) -> str | None:
+        """What the SDK answers to a handshake or `server/discover`."""
+        return self.tell()
+
+    @instructions.setter
+    def instructions(self, _fixed: str | None) -> None:
+        """Nothing: what there is to say changes with the catalogue."""
+
+    def at(self, endpoint: Endpoint) -> CribServer:
+        """Itself: it may be served alone, at `/mcp`.
+
+        Raises:
+            ToolError: `unknown_group` or `unknown_profile` for every other endpoint.
+        """
+        if endpoint.kind is not EndpointKind.MAIN:
+            raise not_there(endpoint, [])
+        return self
 
     def create_initialization_options(
         self,
@@ -55,8 +84,9 @@ def build_server(
     *,
     policy: Policy | None = None,
     publisher: Publisher | None = None,
+    endpoint: Endpoint = MAIN,
 ) -> CribServer:
-    """The MCP server of a crib, for `serve_http`, `serve_stdio` or an in-process client.
+    """The MCP server of an endpoint, for `serve_http`, `serve_stdio` or an in-process client.
 
     Args:
         catalogue: what there is.
@@ -64,9 +94,12 @@ def build_server(
         search: finds tools.
         policy: what callers may see; everything by default. `calls` has to use the same.
         publisher: carries out `toolcrib/publish`; None refuses it.
+        endpoint: what is shown of the crib.
     """
-    surface = AgentSurface(catalogue, calls, search, policy or AllowAll())
-    changes = ListChanges(catalogue, surface.list_text)
+    forms = PublishedForms()
+    tools = EndpointTools(catalogue, endpoint, policy or AllowAll(), forms)
+    surface = AgentSurface(tools, calls, search, forms)
+    changes = ListChanges(catalogue, lambda: tools.tool_list().stamp)
 
     @asynccontextmanager
     async def lifespan(_server: Server[None]) -> AsyncIterator[None]:
@@ -79,11 +112,11 @@ def build_server(
     server = CribServer(
         "toolcrib",
         version=version("toolcrib"),
-        instructions=INSTRUCTIONS,
         lifespan=lifespan,
-        get_tool_input_schema=_no_mirrored_parameters,
+        get_tool_input_schema=surface.input_schema,
         on_subscriptions_listen=changes.listen,
     )
+    server.tell = lambda: instructions_of(tools)
     server.add_request_handler("tools/list", PaginatedRequestParams, surface.list_tools)
     server.add_request_handler("tools/call", CallToolRequestParams, surface.call)
     server.add_request_handler(PUBLISH, PublishParams, publish)
@@ -92,10 +125,3 @@ def build_server(
     )
     server.middleware.append(whole_answers)
     return server
-
-
-def _no_mirrored_parameters(_name: str) -> None:
-    """Nothing: no listed tool mirrors parameters into headers that would have to be checked.
-
-    Without this hook the SDK would run `tools/list` before each call over HTTP.
-    """

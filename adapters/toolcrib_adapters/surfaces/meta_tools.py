@@ -2,7 +2,7 @@
 
 Names, texts and schemas; every word is paid for by every conversation, so the three share a fixed
 token budget with the tools that later issues add. They are checked like any other tool: each has a
-contract. What they do is in `mcp_server.py`.
+contract. What they do is in `meta_tool_answers.py`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,6 @@ MOST_HITS: Final = 20
 USUAL_HITS: Final = 5
 MOST_NAMES: Final = 20
 _GROUP: Final = "toolcrib"
-
-INSTRUCTIONS: Final = (
-    "Many tools stand behind three. Find tools with search_tools, read a full schema with "
-    "describe_tools if the signature is not enough, run them with call_tool. If a call fails, "
-    "first check the arguments against the returned schema, then look at `kind` before retrying "
-    "(retryable: try again; fatal: change the call; needs_human: ask). Facts come only from "
-    "results."
-)
 
 _SEARCH_TEXT: Final = (
     "Find tools by what they do. One query per task, in plain English or the words of the "

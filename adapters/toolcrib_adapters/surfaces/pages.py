@@ -9,13 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolcrib_protocol.json_value import JsonObject
-
+Item = TypeVar("Item")
 PAGE_SIZE: Final = 200
 
 
@@ -24,8 +23,8 @@ class StaleCursorError(Exception):
 
 
 def page(
-    items: Sequence[JsonObject], stamp: str, cursor: str | None, size: int = PAGE_SIZE
-) -> tuple[list[JsonObject], str | None]:
+    items: Sequence[Item], stamp: str, cursor: str | None, size: int = PAGE_SIZE
+) -> tuple[list[Item], str | None]:
     """One page, and the cursor of the next one or None.
 
     Args:

@@ -42,6 +42,10 @@ class PublishedForms:
         self._most = most
         self._forms: OrderedDict[str, PublishedForm] = OrderedDict()
 
+    def has(self, record: VersionRecord) -> bool:
+        """Whether the form was made already."""
+        return record.fingerprint in self._forms
+
     def of(self, record: VersionRecord) -> PublishedForm:
         """The published form of a version."""
         form = self._forms.get(record.fingerprint)

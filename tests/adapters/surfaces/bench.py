@@ -7,7 +7,7 @@ numbers, progress, failures, calls that wait for each other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ import anyio
 
 from toolcrib_adapters.search.index_file import IndexFile
 from toolcrib_adapters.sources.source import ToolsOnly
+from toolcrib_adapters.surfaces.endpoint_servers import EndpointServers
+from toolcrib_adapters.surfaces.endpoints import MAIN, Endpoint
 from toolcrib_adapters.surfaces.mcp_server import CribServer, build_server
 from toolcrib_protocol.content import text_block
 from toolcrib_protocol.errors import TOOL_FAILED, ErrorKind, ToolError
@@ -25,7 +27,7 @@ from toolcrib_registry.changes import Change, PutGroup, PutSource
 from toolcrib_registry.listing import Listing, accept_listing
 from toolcrib_registry.memory_store import MemoryStore
 from toolcrib_registry.ports import CallContext, Progress
-from toolcrib_registry.records import GroupRecord, SourceKind, SourceRecord
+from toolcrib_registry.records import EndpointMode, GroupRecord, SourceKind, SourceRecord
 from toolcrib_registry.search import Search
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from toolcrib_registry.permissions import Policy
     from toolcrib_registry.snapshot import Snapshot
 
+PLAIN = replace(MAIN, mode=EndpointMode.DYNAMIC)
+"""The plain endpoint with the meta-tools, although there are few tools."""
 NOW = "2026-12-01T00:00:00+00:00"
 ANY_OBJECT: JsonObject = {"type": "object", "properties": {}, "additionalProperties": True}
 BLOCKS: JsonObject = {
@@ -202,8 +206,20 @@ class Bench:
         await self.catalogue.change(decide)
 
     def server(
-        self, policy: Policy | None = None, publisher: Publisher | None = None
+        self,
+        policy: Policy | None = None,
+        publisher: Publisher | None = None,
+        endpoint: Endpoint = PLAIN,
     ) -> CribServer:
         return build_server(
-            self.catalogue, self.calls, self.search, policy=policy, publisher=publisher
+            self.catalogue,
+            self.calls,
+            self.search,
+            policy=policy,
+            publisher=publisher,
+            endpoint=endpoint,
         )
+
+    def servers(self) -> EndpointServers:
+        """The servers of all endpoints."""
+        return EndpointServers(self.catalogue, lambda endpoint: self.server(endpoint=endpoint))

@@ -20,7 +20,7 @@ from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
 if TYPE_CHECKING:
     from tests.adapters.surfaces.bench import Bench
     from toolcrib_adapters.surfaces.edge.edge import Backstage
-    from toolcrib_adapters.surfaces.mcp_server import CribServer
+    from toolcrib_adapters.surfaces.endpoint_servers import Servers
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.ports import Clock
 
@@ -36,19 +36,19 @@ SERVER = StdioServerParameters(
 
 @asynccontextmanager
 async def over_http(
-    server: CribServer,
+    servers: Servers,
     settings: HttpSettings | None = None,
     *,
     backstage: Backstage | None = None,
     clock: Clock | None = None,
 ) -> AsyncIterator[str]:
-    """The URL of `server`, served by this process on a free port while the block runs."""
+    """The URL of `/mcp`, served by this process on a free port while the block runs."""
     stop = anyio.Event()
     where = settings or HttpSettings(port=0)
 
     async def serve(*, task_status: anyio.abc.TaskStatus[str]) -> None:
         await serve_http(
-            server, where, backstage=backstage, clock=clock, stop=stop, task_status=task_status
+            servers, where, backstage=backstage, clock=clock, stop=stop, task_status=task_status
         )
 
     async with anyio.create_task_group() as tasks:

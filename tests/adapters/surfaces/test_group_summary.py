@@ -11,8 +11,8 @@ from toolcrib_adapters.surfaces.group_summary import GroupView, one_line, summar
 from toolcrib_protocol.budget import estimate_tokens
 from toolcrib_protocol.names import ToolId
 from toolcrib_registry.changes import PutGroup
-from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll
 from toolcrib_registry.records import GroupRecord
+from toolcrib_registry.views import Sight
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -81,7 +81,7 @@ async def test_a_group_without_description_is_told_by_some_of_its_tools() -> Non
     bench = await Bench.open()
     await bench.add("letters", tuple(tool(name) for name in ("send", "read", "drop", "find")))
     await bench.add("pair", (tool("left"), tool("right")))
-    groups = visible_groups(bench.catalogue.snapshot, AllowAll(), LOCAL_CALLER)
+    groups = visible_groups(Sight(bench.catalogue.snapshot))
     assert [(g.name, g.description, g.tools) for g in groups] == [
         ("letters", "drop, find, read, …", 4),
         ("pair", "left, right", 2),
@@ -95,7 +95,7 @@ async def test_a_tool_counts_in_every_group_it_belongs_to_and_an_empty_group_is_
         "mixed", "A bit of everything", "", (ToolId("play", "echo"), ToolId("no", "one"))
     )
     await bench.catalogue.change(lambda _: [PutGroup(mixed), PutGroup(GroupRecord("empty"))])
-    groups = visible_groups(bench.catalogue.snapshot, AllowAll(), LOCAL_CALLER)
+    groups = visible_groups(Sight(bench.catalogue.snapshot))
     assert [group.as_json() for group in groups] == [
         {"name": "mixed", "description": "A bit of everything", "tools": 1},
         {"name": "play", "description": "Toys for tests.", "tools": 10},

@@ -12,6 +12,8 @@ import anyio
 
 from toolcrib_adapters.main import open_crib
 from toolcrib_adapters.surfaces.edge.hosts import is_loopback
+from toolcrib_adapters.surfaces.endpoint_servers import EndpointServers
+from toolcrib_adapters.surfaces.endpoints import MAIN, EndpointKind
 from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
 from toolcrib_adapters.surfaces.mcp_server import build_server
 from toolcrib_adapters.surfaces.publish_method import PublishParams, as_json
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.main import Crib
     from toolcrib_adapters.settings import CribSettings
+    from toolcrib_adapters.surfaces import endpoints
     from toolcrib_adapters.surfaces.mcp_server import CribServer
     from toolcrib_protocol.json_value import JsonObject
 
@@ -60,26 +63,37 @@ async def serve(settings: CribSettings, endpoint: Endpoint, say: Callable[[str],
         ToolError: the store or the address cannot be used.
     """
     async with open_crib(settings) as crib:
-        publisher = publisher_of(crib) if endpoint.takes_publications else None
-        server = build_server(crib.catalogue, crib.calls, crib.search, publisher=publisher)
+        servers = servers_of(crib, publisher_of(crib) if endpoint.takes_publications else None)
         if endpoint.stdio:
             say(f"toolcrib: {counts(crib)} on standard input and output")
-            await serve_stdio(server)
+            await serve_stdio(servers.at(MAIN))
         else:
-            await _serve_http(crib, server, endpoint, say)
+            await _serve_http(crib, servers, endpoint, say)
 
 
 async def _serve_http(
-    crib: Crib, server: CribServer, endpoint: Endpoint, say: Callable[[str], None]
+    crib: Crib, servers: EndpointServers, endpoint: Endpoint, say: Callable[[str], None]
 ) -> None:
     settings = HttpSettings(endpoint.host, endpoint.port, endpoint.allowed_hosts)
 
     async def listen(*, task_status: anyio.abc.TaskStatus[str]) -> None:
-        await serve_http(server, settings, task_status=task_status)
+        await serve_http(servers, settings, task_status=task_status)
 
     async with anyio.create_task_group() as tasks:
         url = await tasks.start(listen)
         say(f"toolcrib: {counts(crib)} at {url}")
+
+
+def servers_of(crib: Crib, publisher: CribPublisher | None) -> EndpointServers:
+    """The servers of all endpoints of a running crib; only the plain one takes publications."""
+
+    def build(endpoint: endpoints.Endpoint) -> CribServer:
+        taker = publisher if endpoint.kind is EndpointKind.MAIN else None
+        return build_server(
+            crib.catalogue, crib.calls, crib.search, publisher=taker, endpoint=endpoint
+        )
+
+    return EndpointServers(crib.catalogue, build)
 
 
 def counts(crib: Crib) -> str:
