@@ -32,9 +32,9 @@ from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.main import open_store
 from toolcrib_adapters.settings import CribSettings
 from toolcrib_registry.catalogue import Catalogue
-from toolcrib_registry.listing import remove_source
 from toolcrib_registry.publishing import Publication, publish, register
 from toolcrib_registry.records import SourceKind, SourceRecord
+from toolcrib_registry.retirement import remove_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

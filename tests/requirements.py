@@ -704,6 +704,42 @@ CLIENT: Final = (
     ),
 )
 
+OPERATOR: Final = (
+    Promise(
+        "overlay-survives-the-source",
+        "An overlay stays on its tool when the source lists it again, changed or not.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "overlay-makes-versions",
+        "What an overlay changes is a version of its own: patch for text, minor for behaviour and "
+        "when to use, major for preset and hidden arguments.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "overlay-restores",
+        "Without its overlay a tool is what its source offers, under the version it had.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "overlay-presets",
+        "Preset arguments are sent with every call; callers neither see them nor give them, and "
+        "what is sent fits the source's own schema.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "overlay-hides",
+        "A hidden tool is neither found nor listed nor called, until it is shown again.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "overlay-misfit-holds",
+        "A tool whose preset or hidden arguments do not fit its source any more is held with the "
+        "reason, never called without them; its siblings live.",
+        "issue 3, section 1",
+    ),
+)
+
 FIELD: Final = (
     Promise(
         "search-index-agrees",
@@ -927,6 +963,7 @@ PROMISES: Final = (
     *SURFACE,
     *COMMAND_LINE,
     *CLIENT,
+    *OPERATOR,
     *FIELD,
     *EDGES,
     *ENDPOINTS,

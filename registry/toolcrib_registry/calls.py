@@ -33,6 +33,7 @@ from toolcrib_registry.interruption import Interruption
 from toolcrib_registry.patience import Patience
 from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll, Caller
 from toolcrib_registry.ports import CallContext
+from toolcrib_registry.presets import with_presets
 from toolcrib_registry.result_shape import shape_fault, without_data
 from toolcrib_registry.views import WHOLE, Sight, View
 
@@ -171,12 +172,13 @@ class Calls:
 
     def _checked(self, record: VersionRecord, given: Json) -> ReadyArguments:
         group = self._catalogue.snapshot.groups.get(record.contract.group)
-        return ready_arguments(
+        ready = ready_arguments(
             record,
             self._checkers.of(record),
             given,
             refuses_unknown=group is None or group.refuses_unknown_arguments,
         )
+        return with_presets(record, ready, self._checkers)
 
     async def _dispatched(
         self, record: VersionRecord, arguments: ReadyArguments, call: Call

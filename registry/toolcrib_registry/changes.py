@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from toolcrib_protocol.names import ToolId
     from toolcrib_protocol.version import Version
     from toolcrib_registry.records import (
+        DeclarationRecord,
         GroupRecord,
+        OverlayRecord,
         ProfileRecord,
         QuarantineRecord,
         SourceRecord,
@@ -102,6 +104,42 @@ class DropProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class PutOverlay:
+    """A tool has this overlay now. The versions it makes are changes of their own."""
+
+    record: OverlayRecord
+
+
+@dataclass(frozen=True, slots=True)
+class DropOverlay:
+    """A tool has no overlay now."""
+
+    tool: ToolId
+
+
+@dataclass(frozen=True, slots=True)
+class PutDeclaration:
+    """A declarative file put exactly these parts into the catalogue."""
+
+    declaration: DeclarationRecord
+
+
+@dataclass(frozen=True, slots=True)
+class DropDeclaration:
+    """A declarative file puts nothing into the catalogue any more."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskAgain:
+    """A source is asked for its list for the `number`-th time; whoever runs it asks it now."""
+
+    source: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class SetQuarantine:
     """These, and only these, entries of a source's list are quarantined."""
 
@@ -120,6 +158,11 @@ Change = (
     | DropGroup
     | PutProfile
     | DropProfile
+    | PutOverlay
+    | DropOverlay
+    | PutDeclaration
+    | DropDeclaration
+    | AskAgain
     | SetQuarantine
 )
 

@@ -13,6 +13,7 @@ from toolcrib_protocol.schema import Checker
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.contract_text import Underlay
     from toolcrib_registry.records import VersionRecord
 
 _MOST_CHECKERS: Final = 10_000
@@ -32,6 +33,14 @@ class Checkers:
             ToolError: `invalid_contract` if the schema cannot be compiled.
         """
         return self._checker(record.fingerprint, record.contract.input_schema)
+
+    def under(self, underlay: Underlay) -> Checker:
+        """The checker of the input schema that is under an overlay: the source's own.
+
+        Raises:
+            ToolError: `invalid_contract` if the schema cannot be compiled.
+        """
+        return self._checker(underlay.fingerprint, underlay.offered.input_schema)
 
     def of_output(self, record: VersionRecord) -> Checker | None:
         """The checker of the version's output schema; None if it promises nothing.

@@ -7,7 +7,7 @@ stands beside it. Nothing here knows how records are stored.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.names import ToolId
+    from toolcrib_protocol.overlay import Laid, Overlay
     from toolcrib_protocol.status import VersionStatus
     from toolcrib_protocol.tool import Contract
     from toolcrib_protocol.version import Version
+    from toolcrib_registry.contract_text import Underlay
 
 
 class SourceKind(StrEnum):
@@ -67,6 +69,7 @@ class VersionRecord:
         raw: the entry as the source sent it, as JSON text in ASCII (empty for our own forms).
         repairs: what was mended so that the entry could be accepted, in sentences.
         created_at: UTC, ISO 8601.
+        under: what is under its overlay, as JSON text in ASCII; empty if no overlay changed it.
     """
 
     tool: ToolId
@@ -78,6 +81,7 @@ class VersionRecord:
     raw: str = ""
     repairs: tuple[str, ...] = ()
     created_at: str = ""
+    under: str = ""
 
     @cached_property
     def contract(self) -> Contract:
@@ -93,6 +97,80 @@ class VersionRecord:
         if read is not None:
             return str(read.description)
         return str(json.loads(self.written).get("description", ""))
+
+    @cached_property
+    def underlay(self) -> Underlay | None:
+        """What is under the overlay of this version; None if none changed it."""
+        from toolcrib_registry.contract_text import read_underlay  # noqa: PLC0415 - it says why
+
+        return read_underlay(self.under) if self.under else None
+
+    @property
+    def offered(self) -> Contract:
+        """The contract as the source offered it; it declares a version only if the author did."""
+        from toolcrib_registry.contract_text import read_contract  # noqa: PLC0415 - it says why
+
+        return self.underlay.offered if self.underlay else read_contract(self.written)
+
+    @property
+    def presets(self) -> JsonObject:
+        """Arguments that every call of this version is sent with."""
+        return self.underlay.presets if self.underlay else {}
+
+    @property
+    def reserved(self) -> tuple[str, ...]:
+        """Names of arguments that callers of this version may not give."""
+        return self.underlay.reserved if self.underlay else ()
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What of the overlay does not fit this version, in sentences."""
+        return self.underlay.left_out if self.underlay else ()
+
+    def says_the_same(self, other: VersionRecord) -> bool:
+        """Whether both stand for one contract, from one source, with the same presets."""
+        return (self.source, self.fingerprint, self._offered_fingerprint) == (
+            other.source,
+            other.fingerprint,
+            other._offered_fingerprint,
+        ) and (self.presets, self.reserved, self.left_out) == (
+            other.presets,
+            other.reserved,
+            other.left_out,
+        )
+
+    def is_offered_as(self, other: VersionRecord) -> bool:
+        """Whether the source offered the same contract for both, whatever was laid over it."""
+        return (self.source, self._offered_fingerprint) == (
+            other.source,
+            other._offered_fingerprint,
+        )
+
+    @property
+    def _offered_fingerprint(self) -> str:
+        return self.underlay.fingerprint if self.underlay else self.fingerprint
+
+    def with_overlay(self, laid: Laid) -> VersionRecord:
+        """This record of an offered contract with an overlay on it."""
+        written = _text(laid.contract.as_json())
+        if written == self.written and not laid.reserved and not laid.left_out:
+            return self
+        under: JsonObject = {
+            "offered": json.loads(self.written),
+            "fingerprint": self.fingerprint,
+            "presets": laid.presets,
+            "reserved": [*laid.reserved],
+            "left_out": [*laid.left_out],
+        }
+        fingerprint = laid.contract.fingerprint()
+        return replace(self, written=written, fingerprint=fingerprint, under=_text(under))
+
+    def without_overlay(self) -> VersionRecord:
+        """This record as it would be if no overlay had been laid."""
+        if self.underlay is None:
+            return self
+        written = _text(self.underlay.offered.as_json())
+        return replace(self, written=written, fingerprint=self.underlay.fingerprint, under="")
 
     @classmethod
     def of(
@@ -141,7 +219,7 @@ class ToolRecord:
     """A tool: its names, its versions with their status, and which version is the head.
 
     A tool record is never deleted: its published name stays allocated when all its versions are
-    retired.
+    retired. A hidden one (its overlay says so) lives on, but is neither found nor called.
     """
 
     id: ToolId
@@ -149,6 +227,7 @@ class ToolRecord:
     head_version: Version | None
     versions: Mapping[Version, VersionRecord]
     statuses: Mapping[Version, StatusRecord]
+    is_hidden: bool = False
 
     @property
     def head(self) -> VersionRecord | None:
@@ -159,6 +238,10 @@ class ToolRecord:
 
     def is_callable(self, version: Version) -> bool:
         """Whether `version` exists and may be called."""
+        return not self.is_hidden and self.is_live(version)
+
+    def is_live(self, version: Version) -> bool:
+        """Whether `version` exists and has a status in which it may be called."""
         status = self.statuses.get(version)
         return status is not None and status.is_callable and version in self.versions
 
@@ -221,6 +304,27 @@ class ProfileRecord:
     mode: EndpointMode = EndpointMode.AUTO
     timeout_seconds: float | None = None
     calls_at_once: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayRecord:
+    """What the operator lays over a tool, also over one that no source offers yet."""
+
+    tool: ToolId
+    overlay: Overlay
+
+
+@dataclass(frozen=True, slots=True)
+class DeclarationRecord:
+    """What a declarative file put into the catalogue, so that the next one can take it out again.
+
+    Attributes:
+        name: what the file calls itself.
+        parts: pairs of a kind (`source`, `group`, `overlay`, `profile`) and a name, sorted.
+    """
+
+    name: str
+    parts: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)

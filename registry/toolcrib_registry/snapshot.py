@@ -21,11 +21,16 @@ from toolcrib_protocol.version import VersionRange
 from toolcrib_registry.changes import (
     AddVersion,
     AllocateName,
+    AskAgain,
     Change,
+    DropDeclaration,
     DropGroup,
+    DropOverlay,
     DropProfile,
     DropSource,
+    PutDeclaration,
     PutGroup,
+    PutOverlay,
     PutProfile,
     PutSource,
     SetHead,
@@ -35,7 +40,9 @@ from toolcrib_registry.changes import (
     version_taken,
 )
 from toolcrib_registry.records import (
+    DeclarationRecord,
     GroupRecord,
+    OverlayRecord,
     ProfileRecord,
     QuarantineRecord,
     SourceRecord,
@@ -63,6 +70,10 @@ class Snapshot:
     groups: Mapping[str, GroupRecord] = field(default_factory=dict)
     quarantined: Mapping[str, tuple[QuarantineRecord, ...]] = field(default_factory=dict)
     profiles: Mapping[str, ProfileRecord] = field(default_factory=dict)
+    overlays: Mapping[ToolId, OverlayRecord] = field(default_factory=dict)
+    declarations: Mapping[str, DeclarationRecord] = field(default_factory=dict)
+    asked: Mapping[str, int] = field(default_factory=dict)
+    """How often each source was asked for its list anew."""
 
     def __repr__(self) -> str:
         # asyncio writes down what its tasks return: the repr of 4,000 tools took half a second and
@@ -129,11 +140,11 @@ class Snapshot:
         Without a range that is the head; with one, the newest callable version inside it.
 
         Raises:
-            ToolError: `unknown_tool` with the nearest names, or `no_such_version` with those there
-                are.
+            ToolError: `unknown_tool` with the nearest names, also for what is hidden, or
+                `no_such_version` with those there are.
         """
         tool = self.tools.get(reference.tool)
-        if tool is None:
+        if tool is None or tool.is_hidden:
             raise self.unknown(str(reference.tool))
         if reference.range == VersionRange() and tool.head is not None:
             return tool.head
@@ -186,6 +197,9 @@ class _Draft:
         self._groups = dict(before.groups)
         self._quarantined = dict(before.quarantined)
         self._profiles = dict(before.profiles)
+        self._overlays = dict(before.overlays)
+        self._declarations = dict(before.declarations)
+        self._asked = dict(before.asked)
 
     def finished(self, revision: int) -> Snapshot:
         return Snapshot(
@@ -196,14 +210,45 @@ class _Draft:
             self._groups,
             self._quarantined,
             self._profiles,
+            self._overlays,
+            self._declarations,
+            self._asked,
         )
 
     def apply(self, change: Change) -> None:
         match change:
-            case PutSource():
-                self._sources[change.source.name] = change.source
-            case DropSource():
-                self._sources.pop(change.name, None)
+            case AllocateName() | AddVersion() | SetStatus() | SetHead():
+                self._apply_to_tool(change)
+            case PutOverlay(record):
+                self._overlays[record.tool] = record
+                self._show(record.tool)
+            case DropOverlay(tool):
+                self._overlays.pop(tool, None)
+                self._show(tool)
+            case SetQuarantine():
+                self._set_quarantine(change)
+            case PutSource() | DropSource() | AskAgain():
+                self._apply_to_source(change)
+            case _:
+                self._apply_to_names(change)
+
+    def _apply_to_source(self, change: PutSource | DropSource | AskAgain) -> None:
+        match change:
+            case PutSource(source):
+                self._sources[source.name] = source
+            case DropSource(name):
+                self._sources.pop(name, None)
+                self._asked.pop(name, None)
+            case AskAgain(name, number):
+                self._asked[name] = number
+            case _:
+                assert_never(change)
+
+    def _apply_to_names(
+        self,
+        change: PutGroup | DropGroup | PutProfile | DropProfile | PutDeclaration | DropDeclaration,
+    ) -> None:
+        match change:
             case PutGroup():
                 self._groups[change.group.name] = change.group
             case DropGroup():
@@ -212,10 +257,19 @@ class _Draft:
                 self._profiles[change.profile.name] = change.profile
             case DropProfile():
                 self._profiles.pop(change.name, None)
-            case SetQuarantine():
-                self._set_quarantine(change)
+            case PutDeclaration(declaration):
+                self._declarations[declaration.name] = declaration
+            case DropDeclaration(name):
+                self._declarations.pop(name, None)
             case _:
-                self._apply_to_tool(change)
+                assert_never(change)
+
+    def _show(self, tool: ToolId) -> None:
+        """Make a tool hidden, or show it, as its overlay says."""
+        laid, known = self._overlays.get(tool), self._tools.get(tool)
+        is_hidden = laid is not None and laid.overlay.hidden
+        if known is not None and known.is_hidden != is_hidden:
+            self._tools[tool] = replace(known, is_hidden=is_hidden)
 
     def _set_quarantine(self, change: SetQuarantine) -> None:
         if change.entries:
@@ -258,3 +312,4 @@ class _Draft:
             raise name_taken(change.tool, name)
         self._names[name] = change.tool
         self._tools[change.tool] = tool
+        self._show(change.tool)

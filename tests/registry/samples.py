@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.names import ToolId
+from toolcrib_protocol.overlay import Laid, Overlay
 from toolcrib_protocol.tool import Contract
 from toolcrib_protocol.version import Version
 from toolcrib_registry.changes import (
     AddVersion,
     AllocateName,
+    AskAgain,
     Change,
+    PutDeclaration,
     PutGroup,
+    PutOverlay,
     PutProfile,
     PutSource,
     SetHead,
@@ -19,8 +24,10 @@ from toolcrib_registry.changes import (
     SetStatus,
 )
 from toolcrib_registry.records import (
+    DeclarationRecord,
     EndpointMode,
     GroupRecord,
+    OverlayRecord,
     ProfileRecord,
     QuarantineRecord,
     SourceKind,
@@ -36,6 +43,8 @@ NOW: Final = "2026-01-01T00:00:00+00:00"
 ACTIVE: Final = StatusRecord("active", "", NOW)
 RETIRED: Final = StatusRecord("retired", "its time was over", NOW)
 ODD_TEXT: Final = "nul \x00, lone \ud800, \\u0041, \\\\, quote \" and ' and %s :name, 漢字 🧰"
+ODD_TITLE: Final = ODD_TEXT.replace("\ud800", "")
+"""Odd text that an overlay may have."""
 ODD_JSON: Final[JsonObject] = {
     "z": 9_007_199_254_740_993_123,
     "a": [ODD_TEXT, -(2**64), 1e-7, None, True, {}],
@@ -80,18 +89,23 @@ def source(name: str = "mail", spec: JsonObject | None = None) -> SourceRecord:
     return SourceRecord(name, SourceKind.MCP, {"command": name} if spec is None else spec, name)
 
 
+ODD: Final = VersionRecord.of(
+    Contract(group="mail", name="odd \x00 \\ 漢字"), "mail", ODD_TEXT, {"raw": ODD_JSON}
+)
+
+
+def overlaid() -> VersionRecord:
+    """The next version of the odd tool, made by an overlay."""
+    contract = ODD.offered.model_copy(update={"title": ODD_TITLE})
+    laid = ODD.with_overlay(Laid(contract, ODD_JSON, (ODD_TEXT, "k"), (ODD_TEXT,)))
+    return replace(laid, version=Version(2))
+
+
 def everything() -> list[Change]:
     """One change of each kind that adds, with odd text wherever others may write text."""
-    record = version()
-    odd = VersionRecord.of(
-        Contract(group="mail", name="odd \x00 \\ 漢字"), "mail", ODD_TEXT, {"raw": ODD_JSON}
-    )
-    entry = QuarantineRecord("mail", 3, ODD_TEXT, "/inputSchema", ODD_TEXT, ODD_JSON)
-    members = (ToolId("mail", "b"), ToolId("mail", "a"), odd.tool)
+    record, laid = version(), overlaid()
     return [
-        PutSource(source("mail", ODD_JSON)),
-        PutGroup(GroupRecord("mail", ODD_TEXT, ODD_TEXT)),
-        PutGroup(GroupRecord("favourites", members=members, refuses_unknown_arguments=False)),
+        *everything_of_the_first_schema(),
         PutProfile(ProfileRecord("plain")),
         PutProfile(
             ProfileRecord(
@@ -99,15 +113,33 @@ def everything() -> list[Change]:
                 ODD_TEXT,
                 ODD_TEXT,
                 ("mail", "later"),
-                (odd.tool, record.tool),
+                (ODD.tool, record.tool),
                 EndpointMode.FULL,
                 2.5,
                 3,
             )
         ),
+        PutOverlay(OverlayRecord(record.tool, Overlay(title=ODD_TITLE, read_only=False))),
+        PutOverlay(OverlayRecord(ODD.tool, Overlay(presets=ODD_JSON, hidden=True))),
+        AddVersion(laid),
+        SetStatus(laid.tool, laid.version, ACTIVE),
+        PutDeclaration(DeclarationRecord("team", (("source", "mail"), ("group", ODD_TEXT)))),
+        AskAgain("mail", 3),
+    ]
+
+
+def everything_of_the_first_schema() -> list[Change]:
+    """What a database could hold from the beginning."""
+    record = version()
+    entry = QuarantineRecord("mail", 3, ODD_TEXT, "/inputSchema", ODD_TEXT, ODD_JSON)
+    members = (ToolId("mail", "b"), ToolId("mail", "a"), ODD.tool)
+    return [
+        PutSource(source("mail", ODD_JSON)),
+        PutGroup(GroupRecord("mail", ODD_TEXT, ODD_TEXT)),
+        PutGroup(GroupRecord("favourites", members=members, refuses_unknown_arguments=False)),
         *published(record),
-        AllocateName(odd.tool, "mail__odd"),
-        AddVersion(odd),
-        SetStatus(odd.tool, odd.version, StatusRecord("held", ODD_TEXT, NOW)),
+        AllocateName(ODD.tool, "mail__odd"),
+        AddVersion(ODD),
+        SetStatus(ODD.tool, ODD.version, StatusRecord("held", ODD_TEXT, NOW)),
         SetQuarantine("mail", (entry, QuarantineRecord("mail", 3, None, "", "twice"))),
     ]

@@ -12,15 +12,9 @@ from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.tool import Contract, Deprecation
 from toolcrib_protocol.version import Version
 from toolcrib_registry.changes import AllocateName, PutGroup, SetStatus
-from toolcrib_registry.listing import (
-    NOT_LISTED,
-    REPLACED,
-    SOURCE_REMOVED,
-    Listing,
-    accept_listing,
-    remove_source,
-)
+from toolcrib_registry.listing import Listing, accept_listing
 from toolcrib_registry.records import GroupRecord, QuarantineRecord, StatusRecord
+from toolcrib_registry.retirement import NOT_LISTED, REPLACED, SOURCE_REMOVED, remove_source
 from toolcrib_registry.snapshot import Snapshot
 
 if TYPE_CHECKING:

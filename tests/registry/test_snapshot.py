@@ -33,7 +33,9 @@ from toolcrib_protocol.version import Version
 from toolcrib_registry.changes import (
     AddVersion,
     AllocateName,
+    DropDeclaration,
     DropGroup,
+    DropOverlay,
     DropProfile,
     DropSource,
     PutGroup,
@@ -93,6 +95,8 @@ def test_every_change_may_be_applied_again() -> None:
         DropSource("mail"),
         DropGroup("favourites"),
         DropProfile("careful"),
+        DropOverlay(SEND.tool),
+        DropDeclaration("team"),
         SetQuarantine("mail", ()),
     ]
 
@@ -100,6 +104,7 @@ def test_every_change_may_be_applied_again() -> None:
     assert after(*drops, *drops, before=once) == after(*drops, before=once)
     assert after(*drops, before=once).quarantined == {}
     assert [*after(*drops, before=once).profiles] == ["plain"]
+    assert after(*drops, before=once).declarations == after(*drops, before=once).asked == {}
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def read_heads(home: Path) -> Snapshot | None:
 
 def _read(connection: sqlite3.Connection) -> Snapshot:
     (revision,) = connection.execute("SELECT revision FROM head").fetchone()
-    tools = _tools(connection)
+    tools = _tools(connection, _hidden(connection))
     return Snapshot(
         revision=revision,
         tools=tools,
@@ -63,7 +63,13 @@ def _read(connection: sqlite3.Connection) -> Snapshot:
     )
 
 
-def _tools(connection: sqlite3.Connection) -> dict[ToolId, ToolRecord]:
+def _hidden(connection: sqlite3.Connection) -> frozenset[ToolId]:
+    rows = connection.execute("SELECT home_group, name, facts FROM overlays")
+    overlays = ((ToolId(group, unescaped(name)), json.loads(facts)) for group, name, facts in rows)
+    return frozenset(tool for tool, facts in overlays if facts.get("hidden"))
+
+
+def _tools(connection: sqlite3.Connection, hidden: frozenset[ToolId]) -> dict[ToolId, ToolRecord]:
     # Thousands of tools share a handful of versions and states.
     version_of, state_of = cache(Version.parse), cache(StatusRecord)
     tools: dict[ToolId, ToolRecord] = {}
@@ -85,7 +91,9 @@ def _tools(connection: sqlite3.Connection) -> dict[ToolId, ToolRecord]:
         version = version_of(head)
         record = VersionRecord(tool, version, contract, fingerprint, source, unescaped(upstream))
         statuses = {} if status is None else {version: state_of(status)}
-        tools[tool] = ToolRecord(tool, published, version, {version: record}, statuses)
+        tools[tool] = ToolRecord(
+            tool, published, version, {version: record}, statuses, is_hidden=tool in hidden
+        )
     return tools
 
 

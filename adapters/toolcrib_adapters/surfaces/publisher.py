@@ -11,7 +11,6 @@ import anyio
 
 from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, TOOL_TIMED_OUT, ErrorKind, ToolError
 from toolcrib_registry.changes import PutSource
-from toolcrib_registry.listing import remove_source
 from toolcrib_registry.ports import SourceStatus
 from toolcrib_registry.publishing import (
     Publication,
@@ -21,6 +20,7 @@ from toolcrib_registry.publishing import (
     register,
 )
 from toolcrib_registry.records import SourceKind, SourceRecord
+from toolcrib_registry.retirement import remove_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

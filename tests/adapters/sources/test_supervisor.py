@@ -23,12 +23,13 @@ from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.result import Result
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.hand_clock import HandClock
-from toolcrib_registry.listing import Listing, remove_source
+from toolcrib_registry.listing import Listing
 from toolcrib_registry.memory_store import MemoryStore
 from toolcrib_registry.permissions import LOCAL_CALLER
 from toolcrib_registry.ports import CallContext, SourceState, SourceStatus
 from toolcrib_registry.publishing import register
 from toolcrib_registry.records import SourceKind, SourceRecord
+from toolcrib_registry.retirement import remove_source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -13,13 +13,13 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from tests.adapters.stores.opening import sql_store
-from tests.registry.samples import everything
+from tests.registry.samples import everything_of_the_first_schema
 from toolcrib_adapters.stores.migrations import CURRENT
 from toolcrib_adapters.stores.sql import open_store, tables
 from toolcrib_adapters.stores.sql.database import open_database
 from toolcrib_adapters.stores.sql.schema_version import MIGRATIONS, migrate
 from toolcrib_protocol.errors import NEWER_STORE, ErrorKind, ToolError
-from toolcrib_registry.changes import DropProfile, PutProfile
+from toolcrib_registry.changes import PutProfile
 from toolcrib_registry.records import ProfileRecord
 
 if TYPE_CHECKING:
@@ -98,11 +98,13 @@ async def test_a_step_that_fails_leaves_nothing_behind(database_url: str) -> Non
 
 async def test_a_database_of_the_first_schema_keeps_what_it_holds(database_url: str) -> None:
     store = sql_store(database_url, Path())
-    await store.commit([*everything(), DropProfile("plain"), DropProfile("careful")], 0)
+    await store.commit(everything_of_the_first_schema(), 0)
     before = await store.snapshot()
     await store.aclose()
     database = open_database(database_url, Path())
-    execute(database, "DROP TABLE profiles")
+    for table in ("profiles", "overlays", "declarations", "asked"):
+        execute(database, f"DROP TABLE {table}")
+    execute(database, "ALTER TABLE versions DROP COLUMN under")
     execute(database, "UPDATE alembic_version SET version_num = '0001'")
     database.engine.dispose()
 

@@ -12,6 +12,7 @@ import pytest
 from tests.registry.samples import (
     ACTIVE,
     NOW,
+    ODD,
     ODD_TEXT,
     RETIRED,
     everything,
@@ -22,15 +23,21 @@ from tests.registry.samples import (
     version,
 )
 from toolcrib_protocol.errors import CONFLICT, ToolError
+from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.tool import LONGEST_NAME
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.changes import (
     AddVersion,
     AllocateName,
+    AskAgain,
+    DropDeclaration,
     DropGroup,
+    DropOverlay,
     DropProfile,
     DropSource,
+    PutDeclaration,
     PutGroup,
+    PutOverlay,
     PutProfile,
     PutSource,
     SetHead,
@@ -38,7 +45,13 @@ from toolcrib_registry.changes import (
     SetStatus,
 )
 from toolcrib_registry.ports import RevisionConflict, SourceState, SourceStatus
-from toolcrib_registry.records import EndpointMode, GroupRecord, ProfileRecord
+from toolcrib_registry.records import (
+    DeclarationRecord,
+    EndpointMode,
+    GroupRecord,
+    OverlayRecord,
+    ProfileRecord,
+)
 from toolcrib_registry.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -52,6 +65,10 @@ HISTORY: tuple[list[Change], ...] = (
     [SetQuarantine("mail", ()), DropGroup("favourites"), PutSource(source("brief"))],
     [PutGroup(GroupRecord("brief")), PutProfile(ProfileRecord("careful", groups=()))],
     [DropProfile("careful"), PutProfile(ProfileRecord("plain", mode=EndpointMode.DYNAMIC))],
+    [DropOverlay(ODD.tool), PutOverlay(OverlayRecord(version().tool, Overlay(hidden=True)))],
+    [PutOverlay(OverlayRecord(ODD.tool, Overlay(title="odd"))), DropOverlay(version().tool)],
+    [AskAgain("mail", 4), PutDeclaration(DeclarationRecord("team", ()))],
+    [DropOverlay(ODD.tool), DropDeclaration("team"), PutDeclaration(DeclarationRecord("x", ()))],
     [
         SetStatus(version().tool, version().version, RETIRED),
         SetStatus(version().tool, version(number="2.0.0").version, RETIRED),

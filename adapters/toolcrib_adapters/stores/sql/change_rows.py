@@ -18,11 +18,16 @@ from toolcrib_protocol.version import Version
 from toolcrib_registry.changes import (
     AddVersion,
     AllocateName,
+    AskAgain,
     Change,
+    DropDeclaration,
     DropGroup,
+    DropOverlay,
     DropProfile,
     DropSource,
+    PutDeclaration,
     PutGroup,
+    PutOverlay,
     PutProfile,
     PutSource,
     SetHead,
@@ -56,10 +61,18 @@ def _key(change: Change) -> Json:
             return [group.name]
         case PutProfile(profile):
             return [profile.name]
-        case DropSource(name) | DropGroup(name) | DropProfile(name):
-            return [name]
+        case PutDeclaration(declaration):
+            return [declaration.name]
+        case PutOverlay(record):
+            return [record.tool.group, record.tool.name]
+        case AskAgain(source, number):
+            return [source, number]
         case SetQuarantine(source, _):
             return [source]
+        case DropOverlay(tool):
+            return [tool.group, tool.name]
+        case DropSource(name) | DropGroup(name) | DropProfile(name) | DropDeclaration(name):
+            return [name]
         case _:
             return _tool_key(change)
 
@@ -104,9 +117,9 @@ def _read_change(
 ) -> Change | None:
     """The change that a row tells; None if what it put was dropped later or added before."""
     if kind in _PLAIN:
-        return _PLAIN[kind](parts[0])
+        return _PLAIN[kind](*parts)
     if kind in _READ:
-        return _READ[kind](connection, parts[0])
+        return _READ[kind](connection, *parts)
     tool = ToolId(parts[0], parts[1])
     match kind:
         case "AllocateName":
@@ -151,6 +164,24 @@ def _put_profile(connection: Connection, name: str) -> PutProfile | None:
     return None if found is None else PutProfile(rows.profile_record(found))
 
 
+def _put_declaration(connection: Connection, name: str) -> PutDeclaration | None:
+    table = tables.declarations
+    found = connection.execute(select(table).where(table.c.name == name)).first()
+    return None if found is None else PutDeclaration(rows.declaration_record(found))
+
+
+def _put_overlay(connection: Connection, group: str, name: str) -> PutOverlay | None:
+    table = tables.overlays
+    found = connection.execute(
+        select(table).where(table.c.home_group == group, table.c.name == name)
+    ).first()
+    return None if found is None else PutOverlay(rows.overlay_record(found))
+
+
+def _drop_overlay(group: str, name: str) -> DropOverlay:
+    return DropOverlay(ToolId(group, name))
+
+
 def _set_quarantine(connection: Connection, source: str) -> SetQuarantine:
     table = tables.quarantine
     found = connection.execute(
@@ -159,12 +190,17 @@ def _set_quarantine(connection: Connection, source: str) -> SetQuarantine:
     return SetQuarantine(source, tuple(rows.quarantine_record(row) for row in found))
 
 
-_PLAIN: Final[dict[str, Callable[[str], Change]]] = {
+_PLAIN: Final[dict[str, Callable[..., Change]]] = {
+    "AskAgain": AskAgain,
+    "DropDeclaration": DropDeclaration,
+    "DropOverlay": _drop_overlay,
     "DropSource": DropSource,
     "DropGroup": DropGroup,
     "DropProfile": DropProfile,
 }
-_READ: Final[dict[str, Callable[[Connection, str], Change | None]]] = {
+_READ: Final[dict[str, Callable[..., Change | None]]] = {
+    "PutDeclaration": _put_declaration,
+    "PutOverlay": _put_overlay,
     "PutSource": _put_source,
     "PutGroup": _put_group,
     "PutProfile": _put_profile,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from toolcrib_registry.records import (
         GroupRecord,
+        OverlayRecord,
         QuarantineRecord,
         StatusRecord,
         VersionRecord,
@@ -38,7 +39,9 @@ _VERSIONS: Final = select(
 def read_snapshot(connection: Connection) -> Snapshot:
     """The state that the transaction sees."""
     found = connection.execute(select(tables.sources)).all()
-    tools = _tools(connection)
+    overlays = _overlays(connection)
+    tools = _tools(connection, overlays)
+    declared = map(rows.declaration_record, connection.execute(select(tables.declarations)))
     return Snapshot(
         revision=read_revision(connection),
         sources={row.name: rows.source_record(row) for row in found},
@@ -50,6 +53,9 @@ def read_snapshot(connection: Connection) -> Snapshot:
             row.name: rows.profile_record(row)
             for row in connection.execute(select(tables.profiles))
         },
+        overlays=overlays,
+        declarations={declaration.name: declaration for declaration in declared},
+        asked={row.source: row.number for row in connection.execute(select(tables.asked))},
     )
 
 
@@ -59,7 +65,14 @@ def read_revision(connection: Connection) -> int:
     return revision
 
 
-def _tools(connection: Connection) -> dict[ToolId, ToolRecord]:
+def _overlays(connection: Connection) -> dict[ToolId, OverlayRecord]:
+    records = map(rows.overlay_record, connection.execute(select(tables.overlays)))
+    return {record.tool: record for record in records}
+
+
+def _tools(
+    connection: Connection, overlays: Mapping[ToolId, OverlayRecord]
+) -> dict[ToolId, ToolRecord]:
     versions: dict[ToolId, dict[Version, VersionRecord]] = defaultdict(dict)
     statuses: dict[ToolId, dict[Version, StatusRecord]] = defaultdict(dict)
     for row in connection.execute(_VERSIONS):
@@ -79,8 +92,14 @@ def _tools(connection: Connection) -> dict[ToolId, ToolRecord]:
     for row in found:
         tool = ToolId(row.home_group, row.name)
         head = None if row.head_version is None else Version.parse(row.head_version)
+        laid = overlays.get(tool)
         tools[tool] = ToolRecord(
-            tool, row.published_name, head, versions.get(tool, {}), statuses.get(tool, {})
+            tool,
+            row.published_name,
+            head,
+            versions.get(tool, {}),
+            statuses.get(tool, {}),
+            is_hidden=laid is not None and laid.overlay.hidden,
         )
     return tools
 

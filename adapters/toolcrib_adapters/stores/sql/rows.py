@@ -6,11 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from toolcrib_protocol.names import ToolId
+from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.version import Version
 from toolcrib_registry.ports import SourceState, SourceStatus
 from toolcrib_registry.records import (
+    DeclarationRecord,
     EndpointMode,
     GroupRecord,
+    OverlayRecord,
     ProfileRecord,
     QuarantineRecord,
     SourceKind,
@@ -69,6 +72,7 @@ def version_row(record: VersionRecord, revision: int) -> dict[str, str | int]:
         "raw": record.raw,
         "repairs": text([*record.repairs]),
         "created_at": record.created_at,
+        "under": record.under,
         "added_in": revision,
     }
 
@@ -85,6 +89,7 @@ def version_record(row: Row[Any]) -> VersionRecord:
         raw=row.raw,
         repairs=() if row.repairs == "[]" else tuple(json.loads(row.repairs)),
         created_at=row.created_at,
+        under=row.under,
     )
 
 
@@ -138,6 +143,33 @@ def profile_record(row: Row[Any]) -> ProfileRecord:
         mode=EndpointMode(facts.pop("mode")),
         **facts,
     )
+
+
+def overlay_row(record: OverlayRecord) -> dict[str, str]:
+    """An overlay as a row."""
+    tool = record.tool
+    return {
+        "home_group": tool.group,
+        "name": tool.name,
+        "facts": text(record.overlay.as_json()),
+    }
+
+
+def overlay_record(row: Row[Any]) -> OverlayRecord:
+    """A row of `overlays`."""
+    overlay = Overlay.model_validate(json.loads(row.facts))
+    return OverlayRecord(ToolId(row.home_group, row.name), overlay)
+
+
+def declaration_row(declaration: DeclarationRecord) -> dict[str, str]:
+    """What a file declares as a row."""
+    return {"name": declaration.name, "facts": text([[*part] for part in declaration.parts])}
+
+
+def declaration_record(row: Row[Any]) -> DeclarationRecord:
+    """A row of `declarations`."""
+    parts = tuple((kind, key) for kind, key in json.loads(row.facts))
+    return DeclarationRecord(row.name, parts)
 
 
 def quarantine_row(number: int, entry: QuarantineRecord) -> dict[str, str | int]:

@@ -75,6 +75,7 @@ versions = Table(
     Column("upstream_name", AnyText),
     *_text("contract", "raw", "repairs", "created_at"),
     Column("added_in", BigInteger),  # the revision: followers read what is new with one query
+    Column("under", Text),
 )
 statuses = Table(
     "statuses",
@@ -107,3 +108,6 @@ changes = Table(
 source_states = Table(
     "source_states", metadata, *_text("crib", "source", "facts"), Column("heartbeat", Float)
 )
+overlays = Table("overlays", metadata, *_tool_key(), *_text("facts"))
+declarations = Table("declarations", metadata, *_text("name", "facts"))
+asked = Table("asked", metadata, *_text("source"), Column("number", Integer))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import bindparam, delete, insert, select, text, update
+from sqlalchemy import and_, bindparam, delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from toolcrib_adapters.stores.sql import rows, tables
@@ -21,11 +21,16 @@ from toolcrib_protocol.version import Version
 from toolcrib_registry.changes import (
     AddVersion,
     AllocateName,
+    AskAgain,
     Change,
+    DropDeclaration,
     DropGroup,
+    DropOverlay,
     DropProfile,
     DropSource,
+    PutDeclaration,
     PutGroup,
+    PutOverlay,
     PutProfile,
     PutSource,
     SetHead,
@@ -160,34 +165,48 @@ def _orphan(row: Row) -> ToolError:
     return ToolError(CONFLICT, f"{what} is not published yet; that comes first")
 
 
-def _write(
-    connection: Connection,
-    change: PutSource
-    | DropSource
-    | PutGroup
-    | DropGroup
-    | PutProfile
-    | DropProfile
-    | SetQuarantine,
-) -> None:
+def _write(connection: Connection, change: Change) -> None:
     match change:
         case PutSource(source):
-            _drop(connection, tables.sources.c.name == source.name, tables.sources)
-            connection.execute(insert(tables.sources).values(rows.source_row(source)))
+            _put(connection, tables.sources, rows.source_row(source), "name")
         case DropSource(name):
             _drop(connection, tables.sources.c.name == name, tables.sources)
+            _drop(connection, tables.asked.c.source == name, tables.asked)
         case PutGroup():
             _put_group(connection, change)
         case DropGroup(name):
             _drop(connection, tables.memberships.c.group_name == name, tables.memberships)
             _drop(connection, tables.groups.c.name == name, tables.groups)
-        case PutProfile(profile):
-            _drop(connection, tables.profiles.c.name == profile.name, tables.profiles)
-            connection.execute(insert(tables.profiles).values(rows.profile_row(profile)))
-        case DropProfile(name):
-            _drop(connection, tables.profiles.c.name == name, tables.profiles)
         case SetQuarantine():
             _set_quarantine(connection, change)
+        case AskAgain(source, number):
+            _put(connection, tables.asked, {"source": source, "number": number}, "source")
+        case _:
+            _write_facts(connection, change)
+
+
+def _write_facts(connection: Connection, change: Change) -> None:
+    match change:
+        case PutProfile(profile):
+            _put(connection, tables.profiles, rows.profile_row(profile), "name")
+        case DropProfile(name):
+            _drop(connection, tables.profiles.c.name == name, tables.profiles)
+        case PutOverlay(record):
+            _put(connection, tables.overlays, rows.overlay_row(record), "home_group", "name")
+        case DropOverlay(tool):
+            table = tables.overlays
+            mine = and_(table.c.home_group == tool.group, table.c.name == tool.name)
+            _drop(connection, mine, table)
+        case PutDeclaration(declaration):
+            _put(connection, tables.declarations, rows.declaration_row(declaration), "name")
+        case DropDeclaration(name):
+            _drop(connection, tables.declarations.c.name == name, tables.declarations)
+
+
+def _put(connection: Connection, table: Table, row: Row, *key: str) -> None:
+    """The one row of that key, new or in place of the old one."""
+    _drop(connection, and_(*(table.c[name] == row[name] for name in key)), table)
+    connection.execute(insert(table).values(row))
 
 
 def _drop(connection: Connection, condition: ColumnElement[bool], table: Table) -> None:

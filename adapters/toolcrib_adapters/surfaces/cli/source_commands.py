@@ -13,7 +13,7 @@ from toolcrib_adapters.main import open_store
 from toolcrib_adapters.surfaces.cli.output import short
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_registry.catalogue import Catalogue
-from toolcrib_registry.listing import remove_source
+from toolcrib_registry.retirement import remove_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,0 +1,72 @@
+"""Laying an overlay over a tool, changing it, and taking it away.
+
+What callers see changes at once, as a version of its own, whether the source runs or not: the
+contract that the source offered is kept under the overlay. Pure; used by the command line and by
+declarative files.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
+from toolcrib_registry.acceptance import Acceptance
+from toolcrib_registry.changes import Change, DropOverlay, PutOverlay
+from toolcrib_registry.offers import Offers
+from toolcrib_registry.records import OverlayRecord
+from toolcrib_registry.retirement import is_offered
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.names import ToolId
+    from toolcrib_protocol.overlay import Overlay
+    from toolcrib_registry.records import ToolRecord, VersionRecord
+    from toolcrib_registry.snapshot import Snapshot
+
+
+def put_overlay(snapshot: Snapshot, tool: ToolId, overlay: Overlay, now: str) -> list[Change]:
+    """What changes when `tool` gets this overlay; an empty one is none.
+
+    A tool that no source offers yet may have one: it is laid when the tool comes.
+
+    Raises:
+        ToolError: `invalid_settings` if it does not fit the tool as its source offers it now.
+    """
+    if overlay == type(overlay)():
+        return drop_overlay(snapshot, tool, now)
+    record = OverlayRecord(tool, overlay)
+    if snapshot.overlays.get(tool) == record:
+        return []
+    return [PutOverlay(record), *_laid(snapshot, tool, PutOverlay(record), now)]
+
+
+def drop_overlay(snapshot: Snapshot, tool: ToolId, now: str) -> list[Change]:
+    """What changes when `tool` has no overlay any more: its contract is the source's own again."""
+    if tool not in snapshot.overlays:
+        return []
+    return [DropOverlay(tool), *_laid(snapshot, tool, DropOverlay(tool), now)]
+
+
+def _laid(
+    snapshot: Snapshot, tool: ToolId, change: PutOverlay | DropOverlay, now: str
+) -> list[Change]:
+    after = snapshot.with_changes([change], snapshot.revision)
+    known = after.tools.get(tool)
+    offered = None if known is None else newest_offered(known)
+    source = after.sources.get(offered.source) if offered else None
+    if offered is None or source is None:
+        return []
+    offer = Offers(after, source, now).again(offered)
+    if offer.misfit:
+        raise ToolError(INVALID_SETTINGS, f"the overlay of {tool} cannot be laid: {offer.misfit}")
+    acceptance = Acceptance(after, source, now)
+    acceptance.take(offer)
+    return acceptance.changes
+
+
+def newest_offered(tool: ToolRecord) -> VersionRecord | None:
+    """The version that the source of a tool offers now, also one that waits for its overlay."""
+    if tool.head_version is not None and tool.is_live(tool.head_version):
+        return tool.versions[tool.head_version]
+    waiting = (version for version in tool.versions if is_offered(tool, version))
+    newest = max(waiting, default=None)
+    return None if newest is None else tool.versions[newest]
