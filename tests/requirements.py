@@ -951,6 +951,17 @@ ENDPOINTS: Final = (
         "later is served from then on.",
         "issue 3, section 1",
     ),
+    Promise(
+        "endpoint-auto-mode",
+        "`auto` lists all tools natively while they cost few tokens, with room between the bounds, "
+        "and never turns around inside a session.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "endpoint-profile-limits",
+        "No call of a profile takes longer, and no more of them run at once, than it allows.",
+        "issue 3, section 1",
+    ),
 )
 
 PROMISES: Final = (

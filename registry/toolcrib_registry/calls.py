@@ -32,6 +32,7 @@ from toolcrib_registry.interaction import IN_A_LIST, NOBODY, Interaction
 from toolcrib_registry.interruption import Interruption
 from toolcrib_registry.patience import Patience
 from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll, Caller
+from toolcrib_registry.places import Places
 from toolcrib_registry.ports import CallContext
 from toolcrib_registry.presets import with_presets
 from toolcrib_registry.result_shape import shape_fault, without_data
@@ -111,6 +112,7 @@ class Calls:
         self._checkers = checkers or Checkers()
         self._observer = observer
         self._interruption = Interruption()
+        self._places = Places()
         self.grace_seconds = GRACE_SECONDS
         self.misshapen: Counter[ToolId] = Counter()
         """How many results of each tool broke its output schema."""
@@ -196,6 +198,15 @@ class Calls:
         self, record: VersionRecord, arguments: ReadyArguments, call: Call
     ) -> Result:
         seconds = _timeout(record, call, self._catalogue.snapshot)
+        try:
+            async with self._places.place(call.view, seconds):
+                return await self._sent(record, arguments, call, seconds)
+        except ToolError as error:
+            return Result.failed(_classified(error, record))
+
+    async def _sent(
+        self, record: VersionRecord, arguments: ReadyArguments, call: Call, seconds: float
+    ) -> Result:
         patience = Patience(seconds + self.grace_seconds)
         context = CallContext(
             seconds,
@@ -205,15 +216,11 @@ class Calls:
             call.caller_headers,
             _patient(call.interaction, patience),
         )
-        try:
-            provider = self._providers.provider(record.source)
-            with patience.limit():
-                return await provider.call(record.upstream_name, arguments.values, context)
-        except ToolError as error:
-            return Result.failed(_classified(error, record))
+        provider = self._providers.provider(record.source)
+        with patience.limit():
+            return await provider.call(record.upstream_name, arguments.values, context)
         text = f"{record.contract.id} gave no answer within {seconds:g} s; the call may have run"
-        timed_out = ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE)
-        return Result.failed(_classified(timed_out, record))
+        raise ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE)
 
     def _in_shape(self, result: Result, record: VersionRecord) -> Result:
         """The result, flagged and counted if it breaks the tool's output schema."""
@@ -238,13 +245,14 @@ def _patient(interaction: Interaction, patience: Patience) -> Interaction:
 
 
 def _timeout(record: VersionRecord, call: Call, snapshot: Snapshot) -> float:
-    """The caller's limit, else the tool's, its source's, the default; never over the cap."""
+    """The caller's limit, else the tool's, its source's, the default; never over the caps."""
     asked = call.timeout_seconds if (call.timeout_seconds or 0) > 0 else None
     source = snapshot.sources.get(record.source)
     told = source.spec.get("timeout_seconds") if source is not None else None
     of_source = float(told) if isinstance(told, int | float) else None
     wanted = asked or record.contract.limits.timeout_seconds or of_source
-    return min(wanted or DEFAULT_TIMEOUT_SECONDS, LONGEST_TIMEOUT_SECONDS)
+    cap = min(call.view.timeout_seconds or LONGEST_TIMEOUT_SECONDS, LONGEST_TIMEOUT_SECONDS)
+    return min(wanted or DEFAULT_TIMEOUT_SECONDS, cap)
 
 
 def _classified(error: ToolError, record: VersionRecord) -> ToolError:

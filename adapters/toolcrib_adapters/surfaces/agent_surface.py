@@ -91,11 +91,12 @@ class AgentSurface:
         return entry.definition(self._forms.of(entry.record), version)
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """The schema whose `x-mcp-header` annotations a direct call has to follow, if it has any.
+        """The schema whose `x-mcp-header` annotations a call has to follow, if it has any.
 
+        Only the endpoint of a group shows them: elsewhere tools are called that no client listed.
         Without this hook the SDK would run `tools/list` before each call over HTTP.
         """
-        native = self._tools.shown().native.get(name)
+        native = self._tools.shown().native.get(name) if self._tools.endpoint.is_group else None
         if native is None or not native.has_mirrored_parameters:
             return None
         return native.record.contract.input_schema

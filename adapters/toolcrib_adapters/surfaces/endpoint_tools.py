@@ -160,6 +160,10 @@ class EndpointTools:
         has_list = mode is EndpointMode.FULL and (bool(shown.native) or self._endpoint.is_group)
         return shown.full_list if has_list else shown.dynamic_list
 
+    def stamp(self, kept: EndpointMode | None) -> str:
+        """What tells the list of a session that keeps a mode from others."""
+        return self.tool_list(kept if self.decides_itself else None).stamp
+
     def _settled(self, shown: Shown) -> EndpointMode:
         wanted = shown.sight.view.mode
         if wanted is not EndpointMode.AUTO:

@@ -1,26 +1,28 @@
-"""Tells clients that the tool list changed: only if it shows, and not more than now and then.
+"""Tells clients of an endpoint that its tool list changed: those whose list did, once a burst.
 
 Older clients are told on their session, clients of 2026-07-28 on the stream they subscribed with.
-What the list is, `mcp_server.py` knows.
+A session of an older client may keep the mode in which it found the list (`session_modes.py`), so
+each is told when the list in its mode changes. What the list is, `endpoint_tools.py` knows.
 """
 
 from __future__ import annotations
 
 import logging
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Container
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.session import ServerSession
     from mcp_types import NotificationParams
 
     from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.records import EndpointMode
     from toolcrib_registry.snapshot import Snapshot
 
 _log = logging.getLogger(__name__)
@@ -37,7 +39,8 @@ class ListChanges:
     def __init__(
         self,
         catalogue: Catalogue,
-        visible: Callable[[], str],
+        stamp: Callable[[EndpointMode | None], str],
+        kept_mode: Callable[[ServerRequestContext[Any, Any]], EndpointMode | None],
         *,
         debounce_seconds: float = DEBOUNCE_SECONDS,
     ) -> None:
@@ -45,16 +48,19 @@ class ListChanges:
 
         Args:
             catalogue: what may change the list.
-            visible: the text of the list as it is now; two lists are the same if their texts are.
+            stamp: tells the list in a mode, or the one that callers without a session see, from
+                others.
+            kept_mode: the mode that the session of a request keeps, or None.
             debounce_seconds: how long changes are gathered.
         """
         self._catalogue = catalogue
-        self._visible = visible
+        self._stamp = stamp
+        self._kept_mode = kept_mode
         self._debounce = debounce_seconds
-        self._sessions: dict[int, ServerSession] = {}
+        self._sessions: dict[int, tuple[ServerSession, EndpointMode | None]] = {}
         self._bus = InMemorySubscriptionBus()
         self._changed = anyio.Event()
-        self._told = ""
+        self._told: dict[EndpointMode | None, str] = {}
         self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
 
     @property
@@ -67,11 +73,13 @@ class ListChanges:
         self._changed.set()
 
     async def client_initialized(
-        self, ctx: ServerRequestContext[None], _params: NotificationParams
+        self, ctx: ServerRequestContext[Any, Any], _params: NotificationParams
     ) -> None:
         """Remember the session of a client that shook hands, until its connection ends."""
-        session = ctx.session
-        self._sessions[id(session)] = session
+        session, mode = ctx.session, self._kept_mode(ctx)
+        if mode not in self._modes():
+            self._told[mode] = self._stamp(mode)
+        self._sessions[id(session)] = session, mode
         # The SDK has no public way to learn that a connection ended; without it the map would only
         # grow.
         ends = session._connection.exit_stack  # noqa: SLF001
@@ -81,7 +89,7 @@ class ListChanges:
     async def running(self) -> AsyncIterator[None]:
         """Notify while the block runs; several connections of one server may each run it."""
         if self not in self._catalogue.followers:
-            self._told = self._visible()
+            self._told = {None: self._stamp(None)}
         self._catalogue.followers = (*self._catalogue.followers, self)
         try:
             async with anyio.create_task_group() as tasks:
@@ -100,16 +108,22 @@ class ListChanges:
             # First the new event, then the look: a change in between is seen now or wakes the next
             # round.
             self._changed = anyio.Event()
-            now = self._visible()
-            if now != self._told:
-                self._told = now
-                await self._tell()
+            now = {mode: self._stamp(mode) for mode in self._modes()}
+            changed = {mode for mode, stamp in now.items() if self._told.get(mode) != stamp}
+            self._told = now
+            await self._tell(changed)
 
-    async def _tell(self) -> None:
-        await self._bus.publish(ToolsListChanged())
+    def _modes(self) -> set[EndpointMode | None]:
+        """The modes whose lists somebody looks at."""
+        return {None, *(mode for _, mode in self._sessions.values())}
+
+    async def _tell(self, changed: Container[EndpointMode | None]) -> None:
+        if None in changed:
+            await self._bus.publish(ToolsListChanged())
         async with anyio.create_task_group() as tasks:
-            for session in list(self._sessions.values()):
-                tasks.start_soon(_tell_one, session)
+            for session, mode in list(self._sessions.values()):
+                if mode in changed:
+                    tasks.start_soon(_tell_one, session)
 
 
 async def _tell_one(session: ServerSession) -> None:

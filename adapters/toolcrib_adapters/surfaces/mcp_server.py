@@ -20,6 +20,7 @@ from toolcrib_adapters.surfaces.instructions import instructions_of
 from toolcrib_adapters.surfaces.list_changes import ListChanges
 from toolcrib_adapters.surfaces.publish_method import PUBLISH, PublishParams, published
 from toolcrib_adapters.surfaces.published_forms import PublishedForms
+from toolcrib_adapters.surfaces.session_modes import mode_of
 from toolcrib_adapters.surfaces.whole_answers import whole_answers
 from toolcrib_registry.permissions import AllowAll
 
@@ -99,7 +100,7 @@ def build_server(
     forms = PublishedForms()
     tools = EndpointTools(catalogue, endpoint, policy or AllowAll(), forms)
     surface = AgentSurface(tools, calls, search, forms)
-    changes = ListChanges(catalogue, lambda: tools.tool_list().stamp)
+    changes = ListChanges(catalogue, tools.stamp, lambda ctx: mode_of(ctx, tools))
 
     @asynccontextmanager
     async def lifespan(_server: Server[None]) -> AsyncIterator[None]:

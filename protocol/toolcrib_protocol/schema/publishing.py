@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _NOT_PUBLISHED: Final = frozenset(
     {
         "$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$recursiveAnchor", "$schema",
-        "$vocabulary", "definitions", *REFERENCES,
+        "$vocabulary", "definitions", "x-mcp-header", *REFERENCES,
     }
 )  # fmt: skip
 _ANNOTATIONS: Final = frozenset(

@@ -20,21 +20,26 @@ if TYPE_CHECKING:
 
     from mcp.client.session import MessageHandlerFnT
 
+    from toolcrib_registry.records import EndpointMode
+
 
 class _Listing:
     """A list whose text the test chooses."""
 
     def __init__(self) -> None:
         self.text = "one"
+        self.kept_mode: EndpointMode | None = None
 
-    def visible(self) -> str:
-        return self.text
+    def stamp(self, mode: EndpointMode | None) -> str:
+        return self.text if mode is None else mode
 
 
 async def notifier(listing: _Listing) -> tuple[ListChanges, Server[None]]:
     """A notifier that gathers changes for no time at all, and a server that runs it."""
     catalogue = await Catalogue.open(MemoryStore())
-    changes = ListChanges(catalogue, listing.visible, debounce_seconds=0)
+    changes = ListChanges(
+        catalogue, listing.stamp, lambda _ctx: listing.kept_mode, debounce_seconds=0
+    )
 
     @asynccontextmanager
     async def lifespan(_server: Server[None]) -> AsyncIterator[None]:

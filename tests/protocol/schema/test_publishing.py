@@ -372,3 +372,10 @@ def test_a_schema_that_cannot_be_compiled_is_refused() -> None:
     with pytest.raises(ToolError) as refusal:
         published(an_object(a={"$ref": "#/nowhere"}))
     assert refusal.value.code == INVALID_CONTRACT
+
+
+def test_headers_that_a_direct_client_would_have_to_send_are_not_asked_for() -> None:
+    mirrored: Any = an_object(region={"type": "string", "x-mcp-header": "Region"})
+    named: Any = an_object(**{"x-mcp-header": TEXT})
+    assert published(mirrored).schema == an_object(region=TEXT)
+    assert published(named).schema == named
