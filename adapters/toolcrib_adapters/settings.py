@@ -13,6 +13,7 @@ from typing import Self
 
 import platformdirs
 
+from toolcrib_adapters.key_ring import RING_FILE
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 
 
@@ -29,23 +30,32 @@ class CribSettings:
         database: a database URL (`postgresql://...`); None is a SQLite file in the home folder.
         encoder: `default` (shipped), `none` (keywords only) or
             `sentence-transformers:FOLDER_OR_MODEL`.
+        key_ring: the file with the keys that seal request state, shared by all replicas; None is
+            `keys.json` in the home folder.
     """
 
     home: Path = field(default_factory=_usual_home)
     database: str | None = None
     encoder: str = "default"
+    key_ring: Path | None = None
 
     @classmethod
     def read(cls, home: Path | None = None) -> Self:
-        """The settings of this process: `TOOLCRIB_HOME`, `_DATABASE`, `_ENCODER`; `home` wins."""
-        told = os.environ.get("TOOLCRIB_HOME")
+        """The settings of this process: `TOOLCRIB_HOME`, `_DATABASE` and so on; `home` wins."""
+        told, ring = os.environ.get("TOOLCRIB_HOME"), os.environ.get("TOOLCRIB_KEY_RING")
         if home is None:
             home = _usual_home() if told is None else Path(told)
         return cls(
             home=home.expanduser().absolute(),
             database=os.environ.get("TOOLCRIB_DATABASE"),
             encoder=os.environ.get("TOOLCRIB_ENCODER", "default"),
+            key_ring=Path(ring).expanduser().absolute() if ring else None,
         )
+
+    @property
+    def keys_file(self) -> Path:
+        """Where the key ring is."""
+        return self.home / RING_FILE if self.key_ring is None else self.key_ring
 
     def check_exists(self) -> None:
         """Return if there is a crib to read.

@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyio.lowlevel import checkpoint
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib_adapters.surfaces.call_answers import direct_call
 from toolcrib_adapters.surfaces.caller_form import in_caller_form
+from toolcrib_adapters.surfaces.interaction.callers import interaction_of
+from toolcrib_adapters.surfaces.interaction.leaving import leaving_of
 from toolcrib_adapters.surfaces.meta_tool_answers import MetaToolAnswers
 from toolcrib_adapters.surfaces.meta_tools import META_TOOLS
 from toolcrib_adapters.surfaces.native_tools import NativeTool
 from toolcrib_adapters.surfaces.pages import StaleCursorError, page
 from toolcrib_adapters.surfaces.session_modes import mode_of
-from toolcrib_adapters.surfaces.whole_answers import lay_beside
+from toolcrib_adapters.surfaces.whole_answers import lay_beside, lay_interim
 from toolcrib_protocol.errors import INTERNAL, ToolError
 from toolcrib_protocol.result import Result
 from toolcrib_registry.permissions import LOCAL_CALLER
@@ -107,10 +109,15 @@ class AgentSurface:
             params.name, params.arguments, LOCAL_CALLER, ctx.meta or {}, _progress_of(ctx)
         )
         asked = replace(asked, view=self._tools.shown().sight.view)
+        asked = replace(asked, interaction=interaction_of(ctx))
         if ctx.request is not None:
             asked = replace(asked, caller_headers=ctx.request.headers)
-        answer = await self._answer(asked)
-        return lay_beside(in_caller_form(answer, ctx.protocol_version))
+        with leaving_of(ctx.request).cancels():
+            answer = await self._answer(asked)
+            if "resultType" in answer:
+                return lay_interim(answer)
+            return lay_beside(in_caller_form(answer, ctx.protocol_version))
+        raise MCPError(CONNECTION_CLOSED, "the client has left")
 
     async def _answer(self, asked: Call) -> JsonObject:
         try:

@@ -96,4 +96,5 @@ def _one(
         meta=asked.meta,
         caller_headers=asked.caller_headers,
         view=asked.view,
+        interaction=asked.interaction,
     )

@@ -24,6 +24,7 @@ from toolcrib_adapters.surfaces.edge.proxies import read_networks
 from toolcrib_adapters.surfaces.edge.traffic import MOST_REQUESTS
 from toolcrib_adapters.surfaces.endpoint_router import EndpointRouter
 from toolcrib_adapters.surfaces.endpoints import MCP_PATH
+from toolcrib_adapters.surfaces.interaction.leaving import LeavingClients
 from toolcrib_adapters.surfaces.listening import address, listening
 from toolcrib_adapters.surfaces.stop_signals import stop_signals
 
@@ -106,9 +107,10 @@ def build_app(servers: Servers) -> ASGIApp:
     """The ASGI application behind the edge; its lifespan runs the servers."""
     router = EndpointRouter(servers, _manager_of)
     paths = (MCP_PATH, f"{MCP_PATH}/{{endpoint:path}}")
-    return Starlette(
+    app = Starlette(
         routes=[Route(path, router) for path in paths], lifespan=lambda _app: router.running()
     )
+    return LeavingClients(app)
 
 
 def _manager_of(server: CribServer) -> StreamableHTTPSessionManager:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from secrets import token_bytes
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp_types import CallToolRequestParams, NotificationParams, PaginatedRequestParams
@@ -17,6 +18,7 @@ from toolcrib_adapters.surfaces.agent_surface import AgentSurface
 from toolcrib_adapters.surfaces.endpoint_tools import EndpointTools
 from toolcrib_adapters.surfaces.endpoints import MAIN, EndpointKind, not_there
 from toolcrib_adapters.surfaces.instructions import instructions_of
+from toolcrib_adapters.surfaces.interaction.sealing import Seal, SealedState
 from toolcrib_adapters.surfaces.list_changes import ListChanges
 from toolcrib_adapters.surfaces.publish_method import PUBLISH, PublishParams, published
 from toolcrib_adapters.surfaces.published_forms import PublishedForms
@@ -31,12 +33,16 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from toolcrib_adapters.surfaces.endpoints import Endpoint
+    from toolcrib_adapters.surfaces.interaction.sealing import Keys
     from toolcrib_adapters.surfaces.publish_method import Publisher
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.calls import Calls
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.permissions import Policy
     from toolcrib_registry.search import Search
+
+
+_KEY_BYTES: Final = 32
 
 
 class CribServer(Server[None]):
@@ -47,6 +53,9 @@ class CribServer(Server[None]):
 
     tell: Callable[[], str | None]
     """What to tell clients before their first question, as it is then."""
+
+    keys: Keys
+    """Seal what clients have to bring back; at first a key of this server alone."""
 
     @property
     def instructions(self) -> str | None:
@@ -124,5 +133,8 @@ def build_server(
     server.add_notification_handler(
         "notifications/initialized", NotificationParams, changes.client_initialized
     )
+    own_key = (token_bytes(_KEY_BYTES),)
+    server.keys = lambda: own_key
+    server.middleware.append(SealedState(Seal(lambda: server.keys())))
     server.middleware.append(whole_answers)
     return server

@@ -25,6 +25,12 @@ def lay_beside(answer: JsonObject) -> JsonObject:
     return {"content": [], "resultType": "complete"}
 
 
+def lay_interim(answer: JsonObject) -> JsonObject:
+    """The envelope for an answer that is not the end of its call; it says what kind it is."""
+    _beside.get().append(answer)
+    return answer
+
+
 async def whole_answers(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Middleware that fills the envelope of a `tools/call` with the answer laid beside it."""
     answers: list[JsonObject] = []

@@ -47,13 +47,11 @@ class Conversation:
     Attributes:
         tool: its name.
         refusal: why a question of it was declined, if one was.
-        open_questions: how many it waits for.
     """
 
     def __init__(self, tool: str, caller: Interaction, patience: Patience) -> None:
         self.tool = tool
         self.refusal: ToolError | None = None
-        self.open_questions = 0
         self._caller = caller
         self._patience = patience
         self._request = anyio.CancelScope()
@@ -78,7 +76,6 @@ class Conversation:
         Raises:
             AnswerError: the caller answered with an error.
         """
-        self.open_questions += 1
         try:
             with anyio.CancelScope() as scope:
                 self._asking.add(scope)
@@ -87,7 +84,6 @@ class Conversation:
             self.decline(refusal)
         finally:
             self._asking.discard(scope)
-            self.open_questions -= 1
         return None
 
     def decline(self, refusal: ToolError) -> None:

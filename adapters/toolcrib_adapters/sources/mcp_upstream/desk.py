@@ -2,8 +2,9 @@
 
 Over HTTP a question arrives on the stream of its call. A process has one stream for all, and
 nothing in a question says whose it is: then it belongs to the one call that can have asked it. A
-tool that has asked once is called one at a time from then on, and where several may have asked, the
-question is declined rather than shown to the wrong person.
+tool that has asked once is called one at a time from then on; tools that have ended without asking
+go ahead beside it. Where several may have asked, the question is declined rather than shown to the
+wrong person.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.patience import Patience
 
 _current: ContextVar[Conversation | None] = ContextVar("conversation", default=None)
-_MOST_TOOLS: Final = 1_000
+_MOST_TOOLS: Final = 10_000
 
 
 class Desk:
@@ -44,6 +45,7 @@ class Desk:
         self._is_shared = is_shared
         self._in_flight: list[Conversation] = []
         self._asking_tools: set[str] = set()
+        self._silent_tools: set[str] = set()
         self._turn = anyio.Lock()
 
     @asynccontextmanager
@@ -60,6 +62,7 @@ class Desk:
         token = _current.set(conversation)
         try:
             yield
+            self._note_silence(conversation)
         finally:
             _current.reset(token)
             self._in_flight.remove(conversation)
@@ -87,8 +90,7 @@ class Desk:
         if conversation is None:
             text = "toolcrib cannot tell which call asks this, so it asks nobody"
             return _no(question, INVALID_REQUEST, text)
-        if len(self._asking_tools) < _MOST_TOOLS:
-            self._asking_tools.add(conversation.tool)
+        self._note_asking(conversation.tool)
         try:
             answer = await conversation.answer(question)
         except AnswerError as error:
@@ -101,15 +103,25 @@ class Desk:
         conversation = _current.get()
         if conversation is not None and conversation in self._in_flight:
             return conversation
-        # Who waits for an answer does not ask.
-        able = [one for one in self._in_flight if one.open_questions == 0]
-        known = [one for one in able if one.tool in self._asking_tools]
-        if len(able) == 1 or len(known) == 1:
-            return (known or able)[0]
+        able = self._in_flight
+        if len(able) > 1:
+            able = [one for one in able if one.tool not in self._silent_tools]
+        if len(able) == 1:
+            return able[0]
         for one in able:
-            self._asking_tools.add(one.tool)
+            self._note_asking(one.tool)
             one.decline(_unclear(self._source, one, question))
         return None
+
+    def _note_asking(self, tool: str) -> None:
+        if len(self._asking_tools) < _MOST_TOOLS:
+            self._asking_tools.add(tool)
+        self._silent_tools.discard(tool)
+
+    def _note_silence(self, conversation: Conversation) -> None:
+        tool = conversation.tool
+        if tool not in self._asking_tools and len(self._silent_tools) < _MOST_TOOLS:
+            self._silent_tools.add(tool)
 
 
 def _unclear(source: str, conversation: Conversation, question: Question) -> ToolError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from toolcrib_adapters.key_ring import KeyRing
 from toolcrib_adapters.main import open_crib
 from toolcrib_adapters.surfaces.edge.hosts import is_loopback
 from toolcrib_adapters.surfaces.endpoint_servers import EndpointServers
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.main import Crib
     from toolcrib_adapters.settings import CribSettings
     from toolcrib_adapters.surfaces import endpoints
+    from toolcrib_adapters.surfaces.interaction.sealing import Keys
     from toolcrib_adapters.surfaces.mcp_server import CribServer
     from toolcrib_protocol.json_value import JsonObject
 
@@ -63,7 +65,9 @@ async def serve(settings: CribSettings, endpoint: Endpoint, say: Callable[[str],
         ToolError: the store or the address cannot be used.
     """
     async with open_crib(settings) as crib:
-        servers = servers_of(crib, publisher_of(crib) if endpoint.takes_publications else None)
+        ring = KeyRing.open(settings.keys_file, crib.clock.now())
+        publisher = publisher_of(crib) if endpoint.takes_publications else None
+        servers = servers_of(crib, publisher, ring.secrets)
         if endpoint.stdio:
             say(f"toolcrib: {counts(crib)} on standard input and output")
             await serve_stdio(servers.at(MAIN))
@@ -84,14 +88,18 @@ async def _serve_http(
         say(f"toolcrib: {counts(crib)} at {url}")
 
 
-def servers_of(crib: Crib, publisher: CribPublisher | None) -> EndpointServers:
+def servers_of(
+    crib: Crib, publisher: CribPublisher | None, keys: Keys | None = None
+) -> EndpointServers:
     """The servers of all endpoints of a running crib; only the plain one takes publications."""
 
     def build(endpoint: endpoints.Endpoint) -> CribServer:
         taker = publisher if endpoint.kind is EndpointKind.MAIN else None
-        return build_server(
+        server = build_server(
             crib.catalogue, crib.calls, crib.search, publisher=taker, endpoint=endpoint
         )
+        server.keys = keys or server.keys
+        return server
 
     return EndpointServers(crib.catalogue, build)
 

@@ -1,0 +1,95 @@
+"""How the caller of a request can be asked, read from the request.
+
+An older client is asked on the stream of its request, through the SDK's session. A client of
+2026-07-28 gets questions as the answer and brings replies with its next request. Nothing here knows
+upstreams.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp_types import CONNECTION_CLOSED
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from toolcrib_protocol.errors import NEEDS_INPUT, ErrorKind, ToolError
+from toolcrib_registry.interaction import ABILITIES, AnswerError, Interaction
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.interaction import Question
+
+    Context = ServerRequestContext[Any, Any]
+
+TASKS: Final = "io.modelcontextprotocol/tasks"
+
+
+def interaction_of(ctx: Context) -> Interaction:
+    """How the caller of this request can be asked."""
+    declared = _declared(ctx)
+    abilities = {name: declared[name] for name in ABILITIES.values() if name in declared}
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        params = ctx.params or {}
+        responses, state = params.get("inputResponses"), params.get("requestState")
+        return Interaction(
+            abilities,
+            responses=responses if isinstance(responses, dict) else None,
+            state=state if isinstance(state, str) else None,
+        )
+    if not ctx.session.can_send_request:
+        return Interaction(why_not="this client's connection carries no questions")
+    return Interaction(abilities, ask=_Asking(ctx).ask)
+
+
+def declares_tasks(ctx: Context) -> bool:
+    """Whether the caller says that it can be given a task in place of a result."""
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return False
+    extensions = _declared(ctx).get("extensions")
+    return isinstance(extensions, dict) and TASKS in extensions
+
+
+def _declared(ctx: Context) -> JsonObject:
+    declared = ctx.session.client_capabilities
+    if declared is None:
+        return {}
+    capabilities: JsonObject = declared.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return capabilities
+
+
+class _Asking:
+    """Puts questions to an older client while its request runs."""
+
+    def __init__(self, ctx: Context) -> None:
+        # The typed way would drop what the SDK's models do not know, in question and answer.
+        self._stream = ctx.session._request_outbound  # noqa: SLF001
+
+    async def ask(self, question: Question) -> JsonObject:
+        """The client's answer.
+
+        Raises:
+            ToolError: `needs_input`: the client cannot be reached.
+            AnswerError: it answered with an error.
+        """
+        try:
+            answer: JsonObject = await self._stream.send_raw_request(
+                question.method, _older_form(question) or None
+            )
+        except MCPError as error:
+            if isinstance(error, NoBackChannelError) or error.code == CONNECTION_CLOSED:
+                text = f"the question {question.words!r} did not reach the client: it has left"
+                raise ToolError(NEEDS_INPUT, text, ErrorKind.NEEDS_HUMAN) from error
+            raise AnswerError(error.code, error.message, error.data) from error
+        return answer
+
+
+def _older_form(question: Question) -> JsonObject:
+    """The parameters as older clients want them: a page to visit has an id."""
+    params = question.params
+    if params.get("mode") == "url" and "elicitationId" not in params:
+        return {**params, "elicitationId": uuid4().hex}
+    return params

@@ -1,0 +1,1 @@
+"""Tests of what happens in the middle of a call."""
