@@ -964,6 +964,15 @@ ENDPOINTS: Final = (
     ),
 )
 
+INTERACTION: Final = (
+    Promise(
+        "interaction-questions",
+        "What a source asks in the middle of a call (a form, a page, a model, folders) reaches the "
+        "caller of that call in all four pairs of generations, and its answer comes back.",
+        "issue 3, section 2",
+    ),
+)
+
 PROMISES: Final = (
     *HOUSE,
     *CONTRACT,
@@ -978,4 +987,5 @@ PROMISES: Final = (
     *FIELD,
     *EDGES,
     *ENDPOINTS,
+    *INTERACTION,
 )

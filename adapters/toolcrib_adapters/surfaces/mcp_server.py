@@ -135,6 +135,7 @@ def build_server(
     )
     own_key = (token_bytes(_KEY_BYTES),)
     server.keys = lambda: own_key
-    server.middleware.append(SealedState(Seal(lambda: server.keys())))
+    seal = Seal(lambda: server.keys())  # noqa: PLW0108 - the keys come after the server is made
+    server.middleware.append(SealedState(seal))
     server.middleware.append(whole_answers)
     return server
