@@ -925,6 +925,30 @@ EDGES: Final = (
         "field case O-24",
     ),
     Promise(
+        "field-o27-hosts",
+        "Only listed names and pages reach the tools, a refusal says which setting would let them "
+        "in, and forwarded headers are believed from listed proxies only.",
+        "field case O-27",
+    ),
+    Promise(
+        "edge-publish-behind-proxy",
+        "An endpoint that more than this machine can reach takes no publications unless it is told "
+        "to.",
+        "issue 3, section 3",
+    ),
+    Promise(
+        "edge-request-limits",
+        "Requests in flight, bodies, headers and the time a body takes are bounded, and a refusal "
+        "says the limit.",
+        "issue 3, section 3",
+    ),
+    Promise(
+        "edge-numbers",
+        "`/metrics` tells live sessions, requests in flight, calls by outcome, sources by state "
+        "and refusals by reason.",
+        "issue 3, section 3",
+    ),
+    Promise(
         "edge-drain",
         "Told to end, the endpoint turns new requests away with 503, lets running calls finish, "
         "and answers what is left as its contract says: repeatable, or of unknown outcome.",

@@ -35,6 +35,7 @@ PARTS: Final[dict[str, Part]] = {
     "cli.sources": Part("toolcrib_adapters.surfaces.cli.source_commands:register"),
     "demo": Part("toolcrib_adapters.surfaces.cli.demonstration:demonstrate"),
     "serving.endpoint": Part("toolcrib_adapters.surfaces.cli.serving:Endpoint"),
+    "serving.http": Part("toolcrib_adapters.surfaces.http_app:HttpSettings"),
     "serving.publish": Part("toolcrib_adapters.surfaces.cli.serving:publish_into"),
     "serving.serve": Part("toolcrib_adapters.surfaces.cli.serving:serve"),
     "client": Part("toolcrib_client:Crib"),

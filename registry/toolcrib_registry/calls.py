@@ -95,7 +95,11 @@ class Call:
 
 
 class Calls:
-    """Carries out calls against the catalogue's newest snapshot."""
+    """Carries out calls against the catalogue's newest snapshot.
+
+    Attributes:
+        observer: told how each call ended, or None.
+    """
 
     def __init__(
         self,
@@ -110,7 +114,7 @@ class Calls:
         self._providers = providers
         self._policy = policy or AllowAll()
         self._checkers = checkers or Checkers()
-        self._observer = observer
+        self.observer = observer
         self._interruption = Interruption()
         self._places = Places()
         self.grace_seconds = GRACE_SECONDS
@@ -129,9 +133,9 @@ class Calls:
         else:
             result = await self._dispatched(record, arguments, call)
             result = _marked(self._in_shape(result, record), record, arguments)
-        if self._observer is not None:
+        if self.observer is not None:
             source = None if record is None else record.source
-            self._observer.call_ended(source, result, anyio.current_time() - started)
+            self.observer.call_ended(source, result, anyio.current_time() - started)
         return result
 
     def interrupt(self) -> None:

@@ -141,6 +141,11 @@ class Search:
         """Make missing vectors in the background, and keep the index on disk, until cancelled."""
         await self._index.keep()
 
+    @property
+    def shortcoming(self) -> str | None:
+        """Why answers may be less than usual now (vectors still building), or None."""
+        return self._index.degraded or self._lacking
+
     async def building(self) -> AsyncIterator[tuple[int, int]]:
         """Vectors that are there, of all, until none is missing; only while `run` works."""
         async for progress in self._index.building():
@@ -178,7 +183,7 @@ class Search:
             tuple(answers),
             tools,
             groups,
-            self._index.degraded or self._lacking,
+            self.shortcoming,
         )
 
     def _ask(self, request: SearchRequest) -> SearchAnswer:

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.surfaces.edge.edge import Backstage, Edge, EdgeRules
-from toolcrib_adapters.surfaces.edge.hosts import HostRules, checked_public_url
+from toolcrib_adapters.surfaces.edge.hosts import HostRules, checked_public_url, is_loopback
 from toolcrib_adapters.surfaces.edge.proxies import read_networks
 from toolcrib_adapters.surfaces.edge.traffic import MOST_REQUESTS
 from toolcrib_adapters.surfaces.endpoint_router import EndpointRouter
@@ -84,6 +84,17 @@ class HttpSettings:
     idle_seconds: float = IDLE_SECONDS
     most_sessions: int = MOST_SESSIONS
     drain_seconds: float = DRAIN_SECONDS
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only programs of this machine come here: no other address, no proxy before it."""
+        is_announced = bool(self.allowed_hosts or self.trusted_proxies or self.public_url)
+        return is_loopback(self.host) and not is_announced
+
+    @property
+    def public_endpoint(self) -> str:
+        """Where clients reach the endpoint from outside."""
+        return f"{checked_public_url(self.public_url)}{MCP_PATH}"
 
     def rules(self) -> EdgeRules:
         """What the edge lets in.

@@ -8,7 +8,8 @@ its way out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from mcp.shared.dispatcher import coerce_request_id
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     RequestId = str | int
+
+
+_MOST_ABANDONED: Final = 1_000
 
 
 class RequestIds:
@@ -31,7 +35,8 @@ class RequestIds:
         self._new_id = new_id
         self._inner: dict[tuple[bool, RequestId], RequestId] = {}
         self._outer: dict[RequestId, RequestId] = {}
-        self._has_abandoned = False
+        # What a client gave up may still run inside, under an id that it may use again.
+        self._abandoned: OrderedDict[RequestId, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._inner)
@@ -41,10 +46,9 @@ class RequestIds:
         key = _key(request_id)
         if key in self._inner:
             return None
-        inner = request_id
-        # What was abandoned may still run inside, under an id that we no longer know.
-        if self._has_abandoned or coerce_request_id(request_id) in self._outer:
-            inner = self._new_id()
+        alike = coerce_request_id(request_id)
+        mixes = alike in self._outer or alike in self._abandoned
+        inner = self._new_id() if mixes else request_id
         self._inner[key] = inner
         self._outer[coerce_request_id(inner)] = request_id
         return inner
@@ -62,12 +66,17 @@ class RequestIds:
 
         Args:
             request_id: the client's id.
-            is_answered: False if the client left before its answer came.
+            is_answered: False if the client gave it up before its answer came.
         """
         inner = self._inner.pop(_key(request_id), None)
-        if inner is not None:
-            self._outer.pop(coerce_request_id(inner), None)
-            self._has_abandoned |= not is_answered
+        if inner is None:
+            return
+        alike = coerce_request_id(inner)
+        self._outer.pop(alike, None)
+        if not is_answered and inner == request_id:
+            self._abandoned[alike] = None
+            if len(self._abandoned) > _MOST_ABANDONED:
+                self._abandoned.popitem(last=False)
 
 
 def _key(request_id: RequestId) -> tuple[bool, RequestId]:

@@ -16,32 +16,49 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from mcp.server.stdio import stdio_server
 
+from toolcrib_adapters.surfaces.checked_streams import checked_streams
 from toolcrib_adapters.surfaces.stop_signals import stop_signals
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from toolcrib_adapters.surfaces.mcp_server import CribServer
 
 _log = logging.getLogger(__name__)
 
 _CHUNK: Final = 65_536
+_ANSWER_SECONDS: Final = 1.0
+"""How long the answers of interrupted calls may take to leave; who ended us waits seconds only."""
 _LONGEST_LINE: Final = 64 * 1024 * 1024
 
 
-async def serve_stdio(server: CribServer) -> None:
-    """Serve the process's standard streams until the input ends or a SIGTERM or SIGINT arrives."""
+async def serve_stdio(server: CribServer, interrupt: Callable[[], None] = lambda: None) -> None:
+    """Serve the process's standard streams until the input ends or a SIGTERM or SIGINT arrives.
+
+    Args:
+        server: what to serve.
+        interrupt: ends the calls that run, each with an honest answer; called at a signal.
+    """
     async with stop_signals() as stop, anyio.create_task_group() as tasks:
-
-        async def end_when_told() -> None:
-            await stop.wait()
-            tasks.cancel_scope.cancel()
-
-        tasks.start_soon(end_when_told)
         with _claimed_streams() as (source, sink):
             lines = _Lines(source)
             writer = anyio.wrap_file(os.fdopen(sink, "w", encoding="utf-8", closefd=False))
-            async with stdio_server(lines, writer) as (read, write):  # type: ignore[arg-type]
+            async with (
+                stdio_server(lines, writer) as (raw_read, raw_write),  # type: ignore[arg-type]
+                checked_streams(raw_read, raw_write) as (read, write, checked),
+            ):
+
+                async def end_when_told() -> None:
+                    await stop.wait()
+                    interrupt()
+                    with anyio.move_on_after(_ANSWER_SECONDS):
+                        await checked.idle()
+                    # As if the input had ended: what was answered is written before the end.
+                    lines.end()
+                    await anyio.sleep(_ANSWER_SECONDS)
+                    tasks.cancel_scope.cancel()
+
+                tasks.start_soon(end_when_told)
                 await server.run(read, write, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
@@ -51,6 +68,13 @@ class _Lines:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._waiting = anyio.CancelScope()
+        self._has_ended = False
+
+    def end(self) -> None:
+        """Give no more lines."""
+        self._has_ended = True
+        self._waiting.cancel()
 
     async def __aiter__(self) -> AsyncIterator[str]:
         pending = bytearray()
@@ -65,6 +89,13 @@ class _Lines:
                 return
 
     async def _read(self) -> bytes:
+        if self._has_ended:
+            return b""
+        with anyio.CancelScope() as self._waiting:
+            return await self._next_chunk()
+        return b""
+
+    async def _next_chunk(self) -> bytes:
         try:
             await anyio.wait_readable(self._descriptor)
         except OSError:

@@ -12,6 +12,7 @@ import anyio
 import anyio.abc
 
 from tests.adapters.surfaces.bench import Bench
+from toolcrib_adapters.surfaces.edge.edge import Backstage
 from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
 from toolcrib_adapters.surfaces.stdio import serve_stdio
 
@@ -33,9 +34,14 @@ async def serve(transport: str) -> None:
     async with said_goodbye(), anyio.create_task_group() as tasks:
         tasks.start_soon(announce_hanging, bench)
         if transport == "stdio":
-            await serve_stdio(bench.server())
+            await serve_stdio(bench.server(), bench.calls.interrupt)
         else:
-            await serve_http(bench.server(), HttpSettings(port=0), task_status=Announcement())
+            await serve_http(
+                bench.server(),
+                HttpSettings(port=0, drain_seconds=0.1),
+                backstage=Backstage(bench.calls.interrupt),
+                task_status=Announcement(),
+            )
         tasks.cancel_scope.cancel()
 
 

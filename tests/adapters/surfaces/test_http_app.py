@@ -18,7 +18,6 @@ from mcp.client.client import Client
 
 from tests.adapters.surfaces.bench import Bench
 from tests.adapters.surfaces.doors import MODERN, call_raw, over_http, post, raw_request
-from tests.adapters.surfaces.old_client import ACCEPT, HELLO
 from toolcrib_adapters.surfaces.edge.hosts import is_loopback
 from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
 from toolcrib_protocol.errors import ToolError
@@ -87,29 +86,6 @@ async def test_a_name_that_does_not_resolve_is_refused_with_what_to_do() -> None
         await serve_http(
             bench.server(), HttpSettings("no.such.name.invalid", 0), stop=anyio.Event()
         )
-
-
-@pytest.mark.parametrize(
-    ("header", "value", "status"),
-    [
-        ("host", "evil.example", 421),
-        ("origin", "https://evil.example", 403),
-        ("host", "crib.example.org", 200),
-        ("host", "crib.example.org:8443", 200),
-        ("origin", "https://crib.example.org", 200),
-        ("origin", "http://localhost:6274", 200),
-    ],
-)
-@pytest.mark.promise("surface-http-address")
-async def test_only_known_hosts_and_origins_reach_the_tools(
-    header: str, value: str, status: int
-) -> None:
-    bench = await Bench.open()
-    settings = HttpSettings(port=0, allowed_hosts=("crib.example.org",))
-    async with over_http(bench.server(), settings) as url, httpx2.AsyncClient() as http:
-        modern = await post(http, url, raw_request("tools/list", {}), **{header: value})
-        legacy = await http.post(url, json=HELLO, headers={**ACCEPT, header: value})
-    assert (modern.status_code, legacy.status_code) == (status, status)
 
 
 @pytest.mark.promise("surface-ends-gracefully")

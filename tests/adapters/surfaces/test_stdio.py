@@ -104,3 +104,73 @@ async def test_input_from_a_file_is_read_to_its_end(tmp_path: Path) -> None:
     with requests.open("rb") as stdin, anyio.fail_after(90):
         done = await anyio.run_process(COMMAND, stdin=stdin, env=dict(os.environ))
     assert b"closed everything" in done.stderr
+
+
+async def messages_until(process: anyio.abc.Process, number: int) -> list[JsonObject]:
+    """The first `number` messages that the process writes."""
+    assert process.stdout is not None
+    written = b""
+    while written.count(b"\n") < number:
+        written += await process.stdout.receive()
+    return [json.loads(line) for line in written.splitlines()]
+
+
+def meet(company: int, tag: str) -> JsonObject:
+    return {"name": "play__meet", "arguments": {"company": company, "tag": tag}}
+
+
+def tag_of(message: JsonObject) -> object:
+    result = message["result"]
+    assert isinstance(result, dict)
+    structured = result["structuredContent"]
+    assert isinstance(structured, dict)
+    return structured["tag"]
+
+
+@pytest.mark.promise("field-o24-duplicate-ids")
+async def test_an_id_in_flight_is_refused_and_one_that_looks_alike_is_another() -> None:
+    async with crib_process() as process:
+        await send(process, raw_request("tools/call", meet(2, "A"), 1))
+        await send(process, raw_request("tools/call", meet(2, "B"), 1))
+        twin: JsonObject = {**raw_request("tools/call", meet(2, "C")), "id": "1"}
+        await send(process, twin)
+        refusal, *answers = await messages_until(process, 3)
+        assert refusal["id"] is None
+        assert "the id 1 still runs" in json.dumps(refusal["error"])
+        assert {(type(a["id"]), tag_of(a)) for a in answers} == {(int, "A"), (str, "C")}
+        # What was answered may be used again.
+        await send(process, raw_request("tools/call", meet(1, "D"), 1))
+        assert [tag_of(a) for a in await messages_until(process, 1)] == ["D"]
+
+
+@pytest.mark.promise("field-o24-duplicate-ids")
+async def test_an_id_that_was_cancelled_may_be_used_again() -> None:
+    async with crib_process() as process:
+        await send(process, raw_request("tools/call", {"name": "play__hang", "arguments": {}}, 1))
+        assert process.stderr is not None
+        while b"hanging" not in await process.stderr.receive():
+            pass
+        params: JsonObject = {"requestId": 1}
+        cancel: JsonObject = {
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": params,
+        }
+        await send(process, cancel)
+        await send(process, raw_request("tools/call", meet(1, "again"), 1))
+        assert [tag_of(a) for a in await messages_until(process, 1)] == ["again"]
+
+
+@pytest.mark.promise("edge-drain")
+async def test_a_call_that_runs_when_the_signal_comes_is_answered_before_the_end() -> None:
+    async with crib_process() as process:
+        await send(process, raw_request("tools/call", {"name": "play__hang", "arguments": {}}, 7))
+        assert process.stderr is not None
+        while b"hanging" not in await process.stderr.receive():
+            pass
+        process.send_signal(signal.SIGTERM)
+        [answer] = await messages_until(process, 1)
+        assert answer["id"] == 7
+        assert "outcome_unknown" in json.dumps(answer)
+        assert b"Traceback" not in await everything(process.stderr)
+        assert await process.wait() == 0

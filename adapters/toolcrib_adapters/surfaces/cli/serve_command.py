@@ -10,6 +10,8 @@ from toolcrib_adapters.extras import load
 from toolcrib_adapters.surfaces.cli.session import HomeOption, Session
 
 DEFAULT_PORT = 8765
+_MIB = 1024 * 1024
+_EDGE = "At the edge (HTTP)"
 
 
 def register(app: typer.Typer) -> None:
@@ -32,15 +34,94 @@ def serve(
         list[str] | None,
         typer.Option(
             "--allowed-host",
-            help="A name under which clients may address this endpoint, besides HOST; repeatable.",
+            metavar="NAME",
+            help="A name under which clients may address this endpoint, besides HOST: "
+            "crib.example.org (any port) or crib.example.org:8443; repeatable.",
+            rich_help_panel=_EDGE,
         ),
     ] = None,
+    allowed_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allowed-origin",
+            metavar="ORIGIN",
+            help="Web pages that may use this endpoint: https://app.example.org or "
+            "http://localhost:*; repeatable.",
+            rich_help_panel=_EDGE,
+        ),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trusted-proxy",
+            metavar="ADDRESS",
+            help="An address or network whose X-Forwarded-Host, -Proto and -For are believed: "
+            "127.0.0.1 or 10.0.0.0/8; repeatable. Those of others are ignored.",
+            rich_help_panel=_EDGE,
+        ),
+    ] = None,
+    public_url: Annotated[
+        str,
+        typer.Option(
+            "--public-url",
+            metavar="URL",
+            help="Where clients reach this endpoint from outside, without /mcp; its name is an "
+            "allowed host.",
+            rich_help_panel=_EDGE,
+            show_default=False,
+        ),
+    ] = "",
+    body_limit: Annotated[
+        int,
+        typer.Option(
+            "--body-limit", metavar="MIB", help="The largest request.", min=1, rich_help_panel=_EDGE
+        ),
+    ] = 8,
+    max_requests: Annotated[
+        int,
+        typer.Option(
+            "--max-requests",
+            help="How many requests of one endpoint may run at once.",
+            min=1,
+            rich_help_panel=_EDGE,
+        ),
+    ] = 1_000,
+    max_sessions: Annotated[
+        int,
+        typer.Option(
+            "--max-sessions",
+            help="How many sessions of older clients are kept; beyond that the oldest idle one "
+            "ends.",
+            min=1,
+            rich_help_panel=_EDGE,
+        ),
+    ] = 2_000,
+    session_idle: Annotated[
+        float,
+        typer.Option(
+            "--session-idle",
+            metavar="SECONDS",
+            help="A session of an older client that asked nothing for so long ends.",
+            min=1,
+            rich_help_panel=_EDGE,
+        ),
+    ] = 1_800,
+    drain: Annotated[
+        float,
+        typer.Option(
+            "--drain",
+            metavar="SECONDS",
+            help="How long calls that run may take to finish when the endpoint is told to end.",
+            min=0,
+            rich_help_panel=_EDGE,
+        ),
+    ] = 10,
     allow_publish: Annotated[
         bool | None,
         typer.Option(
             "--allow-publish/--no-publish",
             help="Let clients register tools at run time, Python files of this machine included. "
-            "Default: only on a loopback address or --stdio.",
+            "Default: only on --stdio, or on a loopback address without a proxy or other name.",
             show_default=False,
         ),
     ] = None,
@@ -50,14 +131,32 @@ def serve(
 
     Point your MCP client at that URL, or let it start `toolcrib serve --stdio`. What other commands
     change in the same home takes effect here within a second. Ctrl-C or SIGTERM ends it: calls that
-    run get ten seconds to finish.
+    run get ten seconds (--drain) to finish. Health is at /livez and /readyz, numbers at /metrics.
+
+    Example, behind a proxy on the same machine:
+    toolcrib serve --public-url https://crib.example.org --trusted-proxy 127.0.0.1
     """
     session = Session.start(home)
 
     async def work() -> None:
-        endpoint = load("serving.endpoint")(
-            stdio, host, port, tuple(allowed_host or ()), allow_publish
+        http = (
+            None
+            if stdio
+            else load("serving.http")(
+                host=host,
+                port=port,
+                allowed_hosts=tuple(allowed_host or ()),
+                allowed_origins=tuple(allowed_origin or ()),
+                trusted_proxies=tuple(trusted_proxy or ()),
+                public_url=public_url,
+                most_body_bytes=body_limit * _MIB,
+                most_requests=max_requests,
+                most_sessions=max_sessions,
+                idle_seconds=session_idle,
+                drain_seconds=drain,
+            )
         )
+        endpoint = load("serving.endpoint")(http, allow_publish)
         await load("serving.serve")(session.settings, endpoint, session.output.note)
 
     session.run(work)

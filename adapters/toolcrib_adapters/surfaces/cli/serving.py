@@ -12,7 +12,7 @@ import anyio
 
 from toolcrib_adapters.key_ring import KeyRing
 from toolcrib_adapters.main import open_crib
-from toolcrib_adapters.surfaces.edge.hosts import is_loopback
+from toolcrib_adapters.surfaces.backstage import backstage_of
 from toolcrib_adapters.surfaces.endpoint_servers import EndpointServers
 from toolcrib_adapters.surfaces.endpoints import MAIN, EndpointKind
 from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
@@ -37,24 +37,18 @@ class Endpoint:
     """Where a crib is served.
 
     Attributes:
-        stdio: on the standard streams instead of HTTP.
-        host: the address to listen on.
-        port: 0 takes a free one.
-        allowed_hosts: names under which clients may address it.
+        http: where and for whom over HTTP; None: on the standard streams.
         allow_publish: whether clients may publish tools; None: only who is on this machine.
     """
 
-    stdio: bool = False
-    host: str = "127.0.0.1"
-    port: int = 8765
-    allowed_hosts: tuple[str, ...] = ()
+    http: HttpSettings | None
     allow_publish: bool | None = None
 
     @property
     def takes_publications(self) -> bool:
         """Whether `toolcrib/publish` is carried out."""
         if self.allow_publish is None:
-            return self.stdio or is_loopback(self.host)
+            return self.http is None or self.http.is_local
         return self.allow_publish
 
 
@@ -68,24 +62,29 @@ async def serve(settings: CribSettings, endpoint: Endpoint, say: Callable[[str],
         ring = KeyRing.open(settings.keys_file, crib.clock.now())
         publisher = publisher_of(crib) if endpoint.takes_publications else None
         servers = servers_of(crib, publisher, ring.secrets)
-        if endpoint.stdio:
+        if endpoint.http is None:
             say(f"toolcrib: {counts(crib)} on standard input and output")
-            await serve_stdio(servers.at(MAIN))
+            await serve_stdio(servers.at(MAIN), interrupt=crib.calls.interrupt)
         else:
-            await _serve_http(crib, servers, endpoint, say)
+            await _serve_http(crib, servers, endpoint.http, say)
 
 
 async def _serve_http(
-    crib: Crib, servers: EndpointServers, endpoint: Endpoint, say: Callable[[str], None]
+    crib: Crib, servers: EndpointServers, settings: HttpSettings, say: Callable[[str], None]
 ) -> None:
-    settings = HttpSettings(endpoint.host, endpoint.port, endpoint.allowed_hosts)
-
     async def listen(*, task_status: anyio.abc.TaskStatus[str]) -> None:
-        await serve_http(servers, settings, task_status=task_status)
+        await serve_http(
+            servers,
+            settings,
+            backstage=backstage_of(crib),
+            clock=crib.clock,
+            task_status=task_status,
+        )
 
     async with anyio.create_task_group() as tasks:
         url = await tasks.start(listen)
-        say(f"toolcrib: {counts(crib)} at {url}")
+        public = f", from outside {settings.public_endpoint}" if settings.public_url else ""
+        say(f"toolcrib: {counts(crib)} at {url}{public}")
 
 
 def servers_of(

@@ -106,7 +106,7 @@ class HostRules:
             local_address: the address that the connection came in on. A client that names just
                 that was not led here by a name, so it passes.
         """
-        return self.hosts.admit(value) or _bare(value) == local_address
+        return self.hosts.admit(value) or (local_address != "" and _bare(value) == local_address)
 
     def admit_origin(self, value: str) -> bool:
         """Whether a page of this origin may ask."""
