@@ -997,6 +997,15 @@ INTERACTION: Final = (
     ),
 )
 
+OTHER_CLIENTS: Final = (
+    Promise(
+        "clients-table",
+        "What other MCP clients can do through toolcrib is what the table in the documentation "
+        "says.",
+        "issue 3, section 4",
+    ),
+)
+
 PROMISES: Final = (
     *HOUSE,
     *CONTRACT,
@@ -1012,4 +1021,5 @@ PROMISES: Final = (
     *EDGES,
     *ENDPOINTS,
     *INTERACTION,
+    *OTHER_CLIENTS,
 )

@@ -63,9 +63,14 @@ def default_folder() -> Path:
     return cache / "toolcrib-conformance" / digest.hexdigest()[:12]
 
 
+def chosen_folder() -> Path:
+    """The folder that the environment names, or the default one."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or default_folder())
+
+
 def kit() -> Kit:
     """The fetched kit; skips the test where there is none, but fails it in CI."""
-    found = Kit(Path(os.environ.get(FOLDER_VARIABLE) or default_folder()))
+    found = Kit(chosen_folder())
     if found.is_complete:
         return found
     reason = "needs the conformance suite: run `.venv/bin/python -m tests.conformance.kit`"
@@ -98,25 +103,32 @@ def fetched(folder: Path) -> Kit:
 
 def _fetch_node(made: Kit) -> None:
     environment = made.folder / "node"
-    _run(sys.executable, "-m", "venv", str(environment))
+    run(sys.executable, "-m", "venv", str(environment))
     install = ("-m", "pip", "install", "--quiet", "--only-binary=:all:", "--require-hashes")
-    _run(str(environment / "bin/python"), *install, "-r", str(_PINS / "node.txt"))
+    run(str(environment / "bin/python"), *install, "-r", str(_PINS / "node.txt"))
 
 
 def _fetch_suite(made: Kit) -> None:
-    packages = made.folder / "npm"
-    packages.mkdir()
+    fetch_packages(made.node, _PINS, made.folder / "npm")
+
+
+def fetch_packages(node: Path, pins: Path, target: Path) -> None:
+    """Install what the `package.json` and its lock in `pins` name into `target`.
+
+    Not `npm ci`: it refuses a lock that leaves out what only another system could use.
+    """
+    target.mkdir(exist_ok=True)
     for name in ("package.json", "package-lock.json"):
-        shutil.copy(_PINS / name, packages)
-    npm = made.node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
-    flags = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-    _run(str(made.node), str(npm), "ci", *flags, cwd=packages)
+        shutil.copy(pins / name, target)
+    npm = node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
+    flags = ("--ignore-scripts", "--no-save", "--no-audit", "--no-fund", "--loglevel=error")
+    run(str(node), str(npm), "install", *flags, cwd=target)
 
 
 def _fetch_everything(made: Kit) -> None:
     downloads = made.folder / "downloads"
     get = ("-m", "pip", "download", "--quiet", "--no-deps", "--no-binary=:all:", "--require-hashes")
-    _run(sys.executable, *get, "-d", str(downloads), "-r", str(_PINS / "mcp.txt"))
+    run(sys.executable, *get, "-d", str(downloads), "-r", str(_PINS / "mcp.txt"))
     (archive,) = downloads.iterdir()
     inside = f"{archive.name.removesuffix('.tar.gz')}/{_EVERYTHING}/"
     target = made.everything / "mcp_everything_server"
@@ -129,7 +141,8 @@ def _fetch_everything(made: Kit) -> None:
                 (target / name).write_bytes(source.read())
 
 
-def _run(*command: str, cwd: Path | None = None) -> None:
+def run(*command: str, cwd: Path | None = None) -> None:
+    """Run a command that has to succeed; what it says goes to standard error."""
     path = f"{Path(command[0]).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     subprocess.run(
         command,
@@ -142,4 +155,4 @@ def _run(*command: str, cwd: Path | None = None) -> None:
 
 
 if __name__ == "__main__":
-    print(fetched(Path(os.environ.get(FOLDER_VARIABLE) or default_folder())).folder)
+    print(fetched(chosen_folder()).folder)

@@ -1,0 +1,1 @@
+"""Other people's MCP clients against toolcrib: what each of them can do through it."""
