@@ -982,6 +982,24 @@ ENDPOINTS: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "endpoint-modes",
+        "`dynamic` lists the meta-tools and what is pinned, `full` every tool, in pages and in one "
+        "order; whatever is listed, every tool that an endpoint shows can be called by name.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "endpoint-native-form",
+        "A tool that is listed natively says all that its contract does and is valid on every "
+        "wire; the endpoint of a group shows it as its source sent it.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "endpoint-profiles",
+        "A profile shows the tools of its groups and its pins to one kind of client, and nothing "
+        "else.",
+        "issue 3, section 1",
+    ),
+    Promise(
         "endpoint-profile-limits",
         "No call of a profile takes longer, and no more of them run at once, than it allows.",
         "issue 3, section 1",

@@ -32,7 +32,7 @@ from toolcrib_registry.search_index import SearchIndex
 from toolcrib_registry.search_queries import QueryReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -216,10 +216,10 @@ class Search:
         tools: Iterable[ToolId] = snapshot.tools
         if request.group is not None:
             tools = snapshot.members(request.group)
-            if not tools and request.group not in snapshot.groups:
-                raise _unknown_group(request.group, snapshot)
-        may_see = request.allowed or (lambda _: True)
-        return self._index.rows_of(tool for tool in tools if may_see(tool))
+        visible = [tool for tool in tools if request.allowed is None or request.allowed(tool)]
+        if request.group is not None and not visible:
+            _check_known(request.group, request, snapshot)
+        return self._index.rows_of(visible)
 
     def _answer(self, query: Query, limit: int, allowed: NDArray[np.int64]) -> QueryAnswer:
         if not len(allowed) or not query.parts:
@@ -305,9 +305,15 @@ def _is_among(allowed: NDArray[np.int64], row: int) -> bool:
     return place < len(allowed) and int(allowed[place]) == row
 
 
-def _unknown_group(group: str, snapshot: Snapshot) -> ToolError:
-    close = nearest(group, snapshot.groups)
+def _check_known(group: str, request: SearchRequest, snapshot: Snapshot) -> None:
+    """Refuse a group there is not, and one of which the caller sees nothing in the same words."""
+    known: Collection[str] = snapshot.groups
+    if request.allowed is not None:
+        known = {tool.group for tool in snapshot.tools if request.allowed(tool)}
+    if group in known:
+        return
+    close = nearest(group, known)
     hint = f"did you mean {', '.join(close)}?" if close else "search without a group"
-    return ToolError(
+    raise ToolError(
         UNKNOWN_GROUP, f"no group is called {group!r}; {hint}", details={"nearest": [*close]}
     )

@@ -11,7 +11,7 @@ from tests.registry.cribs import desk, raw_tool
 from toolcrib_protocol.errors import AT_CAPACITY, ErrorKind
 from toolcrib_protocol.result import Result, Status
 from toolcrib_registry.calls import Call
-from toolcrib_registry.places import MOST_WAITING
+from toolcrib_registry.places import MOST_WAITING, Places
 from toolcrib_registry.views import View
 
 if TYPE_CHECKING:
@@ -112,18 +112,17 @@ async def test_a_full_line_refuses_at_once_and_those_who_leave_it_make_room() ->
     assert len(provider.called) == 2
 
 
-async def test_a_place_that_comes_too_late_goes_to_the_next() -> None:
-    calls, _, gate = await gated()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(calls.call, Call("desk/wait", view=ONE))
-        await gate.entered.wait()
-        async with anyio.create_task_group() as leaving:
-            leaving.start_soon(calls.call, Call("desk/wait", view=ONE))
-            await anyio.wait_all_tasks_blocked()
-            # The place comes free and the one who waits is cancelled in the same moment.
-            gate.opened.set()
-            await anyio.lowlevel.checkpoint()
-            leaving.cancel_scope.cancel()
-        with anyio.fail_after(5):
-            after = await calls.call(Call("desk/wait", view=ONE))
-    assert after.status is Status.SUCCESS
+async def test_a_place_that_comes_when_the_waiting_has_ended_goes_to_the_next() -> None:
+    places = Places()
+
+    async def wait() -> None:
+        async with places.place(ONE, 60):
+            raise AssertionError("it was cancelled before")
+
+    async with anyio.create_task_group() as leaving, places.place(ONE, 60):
+        leaving.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        leaving.cancel_scope.cancel()
+    with anyio.fail_after(5):
+        async with places.place(ONE, 0):
+            pass
