@@ -17,7 +17,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib_adapters.surfaces.call_answers import direct_call
 from toolcrib_adapters.surfaces.caller_form import in_caller_form
-from toolcrib_adapters.surfaces.interaction.callers import interaction_of
+from toolcrib_adapters.surfaces.interaction.callers import interaction_of, refuse_lacking
 from toolcrib_adapters.surfaces.interaction.leaving import leaving_of
 from toolcrib_adapters.surfaces.meta_tool_answers import MetaToolAnswers
 from toolcrib_adapters.surfaces.meta_tools import META_TOOLS
@@ -114,6 +114,8 @@ class AgentSurface:
             asked = replace(asked, caller_headers=ctx.request.headers)
         with leaving_of(ctx.request).cancels():
             answer = await self._answer(asked)
+            if asked.tool not in META_TOOLS:
+                refuse_lacking(answer, ctx.protocol_version)
             if "resultType" in answer:
                 return lay_interim(answer)
             return lay_beside(in_caller_form(answer, ctx.protocol_version))

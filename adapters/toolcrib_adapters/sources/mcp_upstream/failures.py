@@ -105,7 +105,11 @@ def call_failure(failed: RequestError, source: str, timeout_seconds: float) -> T
         return ToolError(UPSTREAM_PROTOCOL, text)
     if failed.code in _WANTS_CALLER:
         text = f"{source} needs its caller for this call: {failed.message}"
-        facts: JsonObject = {"jsonrpc_code": failed.code, "jsonrpc_data": failed.data}
+        facts: JsonObject = {
+            "jsonrpc_code": failed.code,
+            "jsonrpc_message": failed.message,
+            "jsonrpc_data": failed.data,
+        }
         return ToolError(NEEDS_INPUT, text, ErrorKind.NEEDS_HUMAN, facts)
     code = INVALID_ARGUMENTS if failed.code == INVALID_PARAMS else TOOL_FAILED
     text = f"{source} refused the call: {failed.message}"

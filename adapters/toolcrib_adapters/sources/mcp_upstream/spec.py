@@ -28,6 +28,8 @@ class _Limits(BaseModel):
     """No call of this source may take longer."""
     asks_callers: bool = True
     """Whether an older server is told that it may ask callers in the middle of a call."""
+    generation: Literal["auto", "older"] = "auto"
+    """`older` shakes hands in any case; the default is the newest that the server speaks."""
 
 
 class StdioSpec(_Limits):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import random
 import traceback
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING, Final
@@ -41,9 +41,10 @@ from toolcrib_adapters.sources.mcp_upstream.failures import (
 )
 from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
 from toolcrib_adapters.sources.mcp_upstream.link import Link
+from toolcrib_adapters.sources.mcp_upstream.older_connection import OlderConnection
 from toolcrib_adapters.sources.mcp_upstream.parking import ParkingLot
 from toolcrib_adapters.sources.mcp_upstream.requests import UpstreamRequests
-from toolcrib_adapters.sources.mcp_upstream.spec import read_spec
+from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, read_spec
 from toolcrib_adapters.sources.mcp_upstream.wire import Wire, connected
 from toolcrib_protocol.errors import (
     INVALID_SETTINGS,
@@ -57,9 +58,9 @@ from toolcrib_registry.patience import Patience
 from toolcrib_registry.ports import NoticeKind, SourceState, SourceStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping
 
-    from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
+    from toolcrib_adapters.sources.mcp_upstream.spec import StdioSpec
     from toolcrib_adapters.sources.source import SourceHost
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_protocol.result import Result
@@ -121,6 +122,7 @@ class McpUpstream:
         self._link = Link(record.name)
         self._lot = ParkingLot(record.name)
         self._desk = Desk(record.name, is_shared=True)
+        self._older: OlderConnection | None = None
         self._requests = UpstreamRequests(record.name, clock)
         self._secrets = Secrets()
         self._longest_call_seconds = inf
@@ -145,7 +147,7 @@ class McpUpstream:
         """Call one tool; see `Provider.call`."""
         seconds = min(context.timeout_seconds, self._longest_call_seconds)
         patience = Patience(seconds)
-        wire = await self._link.wire(seconds)
+        wire = await self._wire_for(context, patience)
         params: JsonObject = {"name": upstream_name, "arguments": arguments}
         tool = f"{upstream_name!r} of {self._record.name!r}"
         try:
@@ -158,6 +160,18 @@ class McpUpstream:
         if says_unknown_tool(result):
             self._suspect_list()
         return result
+
+    async def _wire_for(self, context: CallContext, patience: Patience) -> Wire:
+        """The connection for a call: of the caller's generation, where it may be asked something.
+
+        Raises:
+            ToolError: see `Link.wire`.
+        """
+        wire = await self._link.wire(patience.left)
+        caller = context.interaction
+        if self._older is None or caller.ask is None or not caller.abilities:
+            return wire
+        return await self._older.wire(patience) or wire
 
     def capabilities(self) -> JsonObject | None:
         """What the server offers besides tools; see `Provider.capabilities`."""
@@ -238,6 +252,7 @@ class McpUpstream:
                     shared = spec.transport != "http"
                     self._desk = Desk(repr(self._record.name), is_shared=shared)
                     wire.let_ask(self._desk.asked)
+                    self._older = self._older_beside(wire, spec)
                     async with self._lot.open():
                         self._link.open(wire)
                         self._requests.opened(wire, host)
@@ -246,6 +261,22 @@ class McpUpstream:
                     life.deadline = anyio.current_time() + _CLOSE_SECONDS
         if life.cancelled_caught and not self._was_ready:
             raise TimeoutError
+
+    def _older_beside(self, wire: Wire, spec: StdioSpec | HttpSpec) -> OlderConnection | None:
+        """What makes a connection of the older generation, if that makes sense."""
+        if not wire.is_modern or not isinstance(spec, HttpSpec) or not spec.asks_callers:
+            return None
+        older = spec.model_copy(update={"generation": "older"})
+
+        @asynccontextmanager
+        async def connect() -> AsyncIterator[Wire]:
+            async with connected(
+                older, self._secrets, HttpFailures(), self._on_notice, self._keep_stderr
+            ) as made:
+                made.let_ask(self._desk.asked)
+                yield made
+
+        return OlderConnection(connect, spec.connect_timeout_seconds)
 
     async def _stay(self, host: SourceHost, wire: Wire, failures: HttpFailures) -> None:
         """Keep the list fresh until the connection ends."""
@@ -260,6 +291,8 @@ class McpUpstream:
             tasks.start_soon(self._keep_listing, host, wire)
             tasks.start_soon(self._remind)
             tasks.start_soon(self._requests.watched.keep, wire)
+            if self._older is not None:
+                tasks.start_soon(self._older.keep)
             if wire.tells_changes:
                 tasks.start_soon(self._hear_changes, wire)
 

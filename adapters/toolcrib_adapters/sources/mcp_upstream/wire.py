@@ -304,7 +304,7 @@ async def connected(
                 client_info=CLIENT_INFO,
             )
         )
-        await negotiate_auto(session)
+        await (session.initialize() if spec.generation == "older" else negotiate_auto(session))
         yield Wire(session, dispatcher, failures, secrets)
 
 

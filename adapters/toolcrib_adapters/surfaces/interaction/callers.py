@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from mcp.shared.exceptions import MCPError, NoBackChannelError
-from mcp_types import CONNECTION_CLOSED
+from mcp_types import CONNECTION_CLOSED, MISSING_REQUIRED_CLIENT_CAPABILITY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib_protocol.errors import NEEDS_INPUT, ErrorKind, ToolError
+from toolcrib_protocol.result import ERROR_META
 from toolcrib_registry.interaction import ABILITIES, AnswerError, Interaction
 
 if TYPE_CHECKING:
@@ -59,6 +60,22 @@ def _declared(ctx: Context) -> JsonObject:
         return {}
     capabilities: JsonObject = declared.model_dump(by_alias=True, mode="json", exclude_none=True)
     return capabilities
+
+
+def refuse_lacking(answer: JsonObject, version: str) -> None:
+    """Return unless the source said that the caller lacks an ability for the call.
+
+    Raises:
+        MCPError: what the source said; the newer generation has an error of its own for this.
+    """
+    meta = answer.get("_meta")
+    error = meta.get(ERROR_META) if isinstance(meta, dict) else None
+    details = error.get("details") if isinstance(error, dict) else None
+    if not isinstance(details, dict) or version not in MODERN_PROTOCOL_VERSIONS:
+        return
+    if details.get("jsonrpc_code") == MISSING_REQUIRED_CLIENT_CAPABILITY:
+        text = str(details.get("jsonrpc_message"))
+        raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, text, details.get("jsonrpc_data"))
 
 
 class _Asking:
