@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 
 
 class Patience:
-    """The time limit of one call."""
+    """The time limit of one call.
+
+    Attributes:
+        seconds: how long it was at first.
+    """
 
     def __init__(self, seconds: float) -> None:
         """A limit whose time runs from now on."""
-        self._seconds = seconds
+        self.seconds = seconds
+        self._left = seconds
         self._until = anyio.current_time() + seconds
         self._scopes: list[anyio.CancelScope] = []
         self._questions = 0
@@ -30,7 +35,7 @@ class Patience:
     @property
     def left(self) -> float:
         """How many seconds are left."""
-        return self._seconds if self._questions else self._until - anyio.current_time()
+        return self._left if self._questions else self._until - anyio.current_time()
 
     @contextmanager
     def limit(self) -> Iterator[anyio.CancelScope]:
@@ -46,7 +51,7 @@ class Patience:
     def standing_still(self) -> Iterator[None]:
         """Inside, no time passes; questions may overlap."""
         if self._questions == 0:
-            self._seconds = self.left
+            self._left = self.left
             self._end_at(inf)
         self._questions += 1
         try:
@@ -54,7 +59,7 @@ class Patience:
         finally:
             self._questions -= 1
             if self._questions == 0:
-                self._end_at(anyio.current_time() + self._seconds)
+                self._end_at(anyio.current_time() + self._left)
 
     def _end_at(self, moment: float) -> None:
         self._until = moment

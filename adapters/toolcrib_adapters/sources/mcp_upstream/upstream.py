@@ -167,7 +167,7 @@ class McpUpstream:
         Raises:
             ToolError: see `Link.wire`.
         """
-        wire = await self._link.wire(patience.left)
+        wire = await self._link.wire(patience.seconds)
         caller = context.interaction
         if self._older is None or caller.ask is None or not caller.abilities:
             return wire
