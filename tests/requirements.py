@@ -738,6 +738,16 @@ OPERATOR: Final = (
         "reason, never called without them; its siblings live.",
         "issue 3, section 1",
     ),
+    Promise(
+        "overlay-commands",
+        "Overlays are laid in parts, shown, listed and taken away from the command line.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "groups-across-sources",
+        "A group holds tools of any source; it is made, filled, described and dropped at run time.",
+        "issue 3, section 1",
+    ),
 )
 
 FIELD: Final = (

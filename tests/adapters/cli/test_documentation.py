@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from tests.adapters.cli.running import Shell
 
 
-def test_the_walk_through_runs_as_it_stands_there(shell: Shell) -> None:
-    script = "set -eu\n" + block_to_run("command-line")
+def run_block(shell: Shell, name: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["sh", "-c", script],
+    return subprocess.run(
+        ["sh", "-c", "set -eu\n" + block_to_run(name)],
         cwd=ROOT,
         env={**shell.environment, "TOOLCRIB_ENCODER": "default", "PATH": path},
         capture_output=True,
@@ -26,7 +25,25 @@ def test_the_walk_through_runs_as_it_stands_there(shell: Shell) -> None:
         timeout=300,
         check=False,
     )
+
+
+def test_the_walk_through_runs_as_it_stands_there(shell: Shell) -> None:
+    done = run_block(shell, "command-line")
     assert done.returncode == 0, done.stderr
     assert "stock-room/check_stock" in done.stdout
     assert "\ntrue\n" in done.stdout
     assert "added      planned/reserve_part@0.3.0" in done.stdout
+
+
+def test_the_block_about_overlays_runs_as_it_stands_there(shell: Shell) -> None:
+    done = run_block(shell, "overlays")
+    assert done.returncode == 0, done.stderr
+    assert "stock-room/check_stock  version 2.0.0" in done.stdout
+    assert "stock-room/remind_me    hidden" in done.stdout
+    assert done.stdout.endswith("\ntrue\n")
+
+
+def test_the_block_about_groups_runs_as_it_stands_there(shell: Shell) -> None:
+    done = run_block(shell, "groups")
+    assert done.returncode == 0, done.stderr
+    assert "stock-room/find_parts@" in done.stdout

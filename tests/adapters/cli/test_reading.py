@@ -32,6 +32,7 @@ def test_sources_say_what_they_are_and_what_they_offer(filled: Shell, mail: str)
         "retry_at": None,
         "tools": 2,
         "quarantined": 1,
+        "held": 0,
         "where": mail,
     }
     assert "not running" in filled.run("sources").out

@@ -1,4 +1,4 @@
-"""`toolcrib tools | groups | show`: read the catalogue. No source is started."""
+"""`toolcrib tools | groups`: read the catalogue. No source is started."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from toolcrib_adapters.main import open_store
 from toolcrib_adapters.surfaces.cli.output import short
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_protocol.errors import UNKNOWN_GROUP, ToolError
-from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.names import nearest
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("tools")(tools)
     app.command("groups")(groups)
-    app.command("show")(show)
 
 
 def tools(
@@ -76,26 +74,6 @@ def groups(home: HomeOption = None, as_json: JsonOption = False) -> None:
                 [(name, str(count), short(text)) for name, count, text in rows],
                 empty="no groups; `toolcrib import PATH` or `toolcrib add NAME ...` brings tools",
             )
-
-    session.run(work)
-
-
-def show(
-    ref: Annotated[str, typer.Argument(help="A reference (group/tool@^1) or a published name.")],
-    home: HomeOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Show one tool: its contract, its versions, where it comes from."""
-    session = Session.start(home, as_json=as_json, only_reads=True)
-
-    async def work() -> None:
-        snapshot = await read_snapshot(session)
-        record = snapshot.resolve(snapshot.identify(ref))
-        document = _document(snapshot.tools[record.tool], record)
-        if as_json:
-            session.output.document(document)
-        else:
-            _print_document(session, document)
 
     session.run(work)
 
@@ -182,55 +160,3 @@ def _entry(entry: QuarantineRecord) -> JsonObject:
         "pointer": entry.pointer,
         "reason": entry.reason,
     }
-
-
-def _document(tool: ToolRecord, record: VersionRecord) -> JsonObject:
-    return {
-        "reference": f"{tool.id}@{record.version}",
-        "published_name": tool.published_name,
-        "source": record.source,
-        "upstream_name": record.upstream_name,
-        "contract": {**record.contract.as_json(), "version": str(record.version)},
-        "fingerprint": record.fingerprint,
-        "repairs": list(record.repairs),
-        "versions": [
-            {
-                "version": str(v),
-                "status": tool.statuses[v].status,
-                "reason": tool.statuses[v].reason,
-            }
-            for v in sorted(tool.versions)
-        ],
-    }
-
-
-def _print_document(session: Session, document: JsonObject) -> None:
-    out = session.output
-    contract = document["contract"] if isinstance(document["contract"], dict) else {}
-    out.line(str(document["reference"]), style="bold")
-    out.line(f"published name  {document['published_name']}")
-    out.line(f"source          {document['source']} (there: {document['upstream_name']})")
-    behaviour = contract.get("behaviour")
-    out.line(f"behaviour       {_behaviour(behaviour if isinstance(behaviour, dict) else {})}")
-    for entry in document["versions"] if isinstance(document["versions"], list) else ():
-        if isinstance(entry, dict):
-            reason = f" ({entry['reason']})" if entry["reason"] else ""
-            out.line(f"version         {entry['version']} {entry['status']}{reason}")
-    for repair in document["repairs"] if isinstance(document["repairs"], list) else ():
-        out.line(f"repaired        {repair}")
-    out.line()
-    for key in ("description", "when_to_use", "when_not_to_use"):
-        if contract.get(key):
-            out.line(f"{key}: {contract[key]}")
-    for key in ("input_schema", "output_schema", "examples", "errors"):
-        if contract.get(key):
-            out.line(f"{key}: {dump_json(contract[key], indent=2)}")
-
-
-def _behaviour(facts: JsonObject) -> str:
-    names = ("read_only", "destructive", "idempotent", "open_world")
-    told = {True: "yes", False: "no"}
-    return ", ".join(
-        f"{name}: {told.get(facts.get(name) is True, '')}" if name in facts else f"{name}: unknown"
-        for name in names
-    )

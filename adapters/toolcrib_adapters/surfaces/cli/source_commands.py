@@ -13,7 +13,7 @@ from toolcrib_adapters.main import open_store
 from toolcrib_adapters.surfaces.cli.output import short
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_registry.catalogue import Catalogue
-from toolcrib_registry.retirement import remove_source
+from toolcrib_registry.retirement import is_misfit, remove_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.changes import Change
     from toolcrib_registry.ports import SourceState
-    from toolcrib_registry.records import SourceRecord
+    from toolcrib_registry.records import SourceRecord, ToolRecord
     from toolcrib_registry.snapshot import Snapshot
 
 
@@ -46,7 +46,7 @@ def sources(home: HomeOption = None, as_json: JsonOption = False) -> None:
         if as_json:
             session.output.document({"sources": [*rows]})
             return
-        keys = ("name", "kind", "state", "tools", "quarantined", "where", "reason")
+        keys = ("name", "kind", "state", "tools", "quarantined", "held", "where", "reason")
         session.output.table(
             keys,
             [[short(str(row[key]), 60) for key in keys] for row in rows],
@@ -95,8 +95,17 @@ def _row(
         "retry_at": state.retry_at if state else None,
         "tools": tools,
         "quarantined": len(snapshot.quarantined.get(record.name, ())),
+        "held": sum(_is_held(tool, record.name) for tool in snapshot.tools.values()),
         "where": _where(record),
     }
+
+
+def _is_held(tool: ToolRecord, source: str) -> bool:
+    """Whether a tool of that source waits for its overlay to fit."""
+    return any(
+        record.source == source and is_misfit(tool.statuses[version])
+        for version, record in tool.versions.items()
+    )
 
 
 def _where(record: SourceRecord) -> str:
