@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from tests.adapters.cli.running import Shell
 
 
-def run_block(shell: Shell, name: str) -> subprocess.CompletedProcess[str]:
+def run_block(shell: Shell, script: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
-        ["sh", "-c", "set -eu\n" + block_to_run(name)],
+        ["sh", "-c", "set -eu\n" + script],
         cwd=ROOT,
         env={**shell.environment, "TOOLCRIB_ENCODER": "default", "PATH": path},
         capture_output=True,
@@ -28,7 +28,7 @@ def run_block(shell: Shell, name: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_walk_through_runs_as_it_stands_there(shell: Shell) -> None:
-    done = run_block(shell, "command-line")
+    done = run_block(shell, block_to_run("command-line"))
     assert done.returncode == 0, done.stderr
     assert "stock-room/check_stock" in done.stdout
     assert "\ntrue\n" in done.stdout
@@ -36,7 +36,7 @@ def test_the_walk_through_runs_as_it_stands_there(shell: Shell) -> None:
 
 
 def test_the_block_about_overlays_runs_as_it_stands_there(shell: Shell) -> None:
-    done = run_block(shell, "overlays")
+    done = run_block(shell, block_to_run("overlays"))
     assert done.returncode == 0, done.stderr
     assert "stock-room/check_stock  version 2.0.0" in done.stdout
     assert "stock-room/remind_me    hidden" in done.stdout
@@ -44,6 +44,6 @@ def test_the_block_about_overlays_runs_as_it_stands_there(shell: Shell) -> None:
 
 
 def test_the_block_about_groups_runs_as_it_stands_there(shell: Shell) -> None:
-    done = run_block(shell, "groups")
+    done = run_block(shell, block_to_run("groups"))
     assert done.returncode == 0, done.stderr
     assert "stock-room/find_parts@" in done.stdout
