@@ -20,7 +20,7 @@ import anyio
 
 from benchmarks.retrieval_sets import QUERIES, RetrievalSet, Scores
 from toolcrib_adapters.search.engine import open_search
-from toolcrib_registry.search import SearchRequest
+from toolcrib_registry.questions import SearchRequest
 
 if TYPE_CHECKING:
     from toolcrib_registry.search import Search

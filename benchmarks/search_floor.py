@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.retrieval import indexed
 from benchmarks.retrieval_sets import RetrievalSet
-from toolcrib_registry.search import SearchRequest
+from toolcrib_registry.questions import SearchRequest
 
 if TYPE_CHECKING:
     from toolcrib_registry.search import Search

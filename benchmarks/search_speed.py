@@ -38,8 +38,9 @@ from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.tool import Contract
 from toolcrib_protocol.version import FIRST_VERSION
 from toolcrib_registry.changes import AddVersion, AllocateName, SetHead, SetStatus
+from toolcrib_registry.questions import SearchRequest
 from toolcrib_registry.records import VersionRecord
-from toolcrib_registry.search import Search, SearchRequest
+from toolcrib_registry.search import Search
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

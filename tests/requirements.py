@@ -605,6 +605,12 @@ COMMAND_LINE: Final = (
         "issue 2, section 7",
     ),
     Promise(
+        "serve-first-answer",
+        "A starting crib lists its tools before encoder and index are loaded and sources connect; "
+        "a question that comes meanwhile waits for its answer.",
+        "issue 2, section 9",
+    ),
+    Promise(
         "cli-changes-take-effect",
         "What one command changes is served by a running crib without restart or dropped calls.",
         "issue 2, section 7",

@@ -47,7 +47,7 @@ PARTS: Final[dict[str, Part]] = {
     "store.sql": Part("toolcrib_adapters.stores.sql:open_store"),
     "store.upgrade": Part("toolcrib_adapters.stores.sql.upgrade:upgrade"),
     "search.engine": Part("toolcrib_adapters.search.engine:open_search"),
-    "search.request": Part("toolcrib_registry.search:SearchRequest"),
+    "search.late": Part("toolcrib_adapters.search.late_search:LateSearch"),
     "search.onnx_encoder": Part("toolcrib_adapters.search.onnx_encoder:OnnxEncoder"),
     "search.sentence_encoder": Part(
         "toolcrib_adapters.search.sentence_encoder:SentenceEncoder", "sentence-transformers"

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
+    from toolcrib_adapters.search.late_search import LateSearch
     from toolcrib_adapters.settings import CribSettings
     from toolcrib_adapters.sources.source import Source
     from toolcrib_adapters.sources.supervisor import OpenSource, Supervisor
     from toolcrib_registry.calls import Calls
     from toolcrib_registry.ports import Clock, CribStore, SourceStates
+    from toolcrib_registry.questions import ToolSearch
     from toolcrib_registry.records import SourceRecord
     from toolcrib_registry.search import Search
     from toolcrib_registry.snapshot import Snapshot
@@ -56,7 +58,7 @@ class Crib:
     home: Path
     catalogue: Catalogue
     calls: Calls
-    search: Search
+    search: ToolSearch
     supervisor: Supervisor
     states: SourceStates
     clock: Clock
@@ -106,6 +108,7 @@ async def open_crib(
     *,
     environment: Mapping[str, str] | None = None,
     wants: Callable[[SourceRecord], bool] = lambda _: True,
+    head_start_seconds: float = 0.0,
 ) -> AsyncIterator[Crib]:
     """A running crib: sources connecting in the background, all ended when the block ends.
 
@@ -113,22 +116,25 @@ async def open_crib(
         settings: where it lives.
         environment: what `${NAME}` in sources expands from (default: this process's).
         wants: which sources to run.
+        head_start_seconds: for so long the first answers have the processor to themselves: sources
+            are not connected and search is not loaded unless somebody asks.
 
     Raises:
         ToolError: the store cannot be used.
     """
     clock = SystemClock()
     async with open_store(settings) as store:
-        search = await load("search.engine")(settings.home, settings.encoder)
+        search: LateSearch = load("search.late")(settings.home, settings.encoder)
         crib_name = f"{os.getpid()}-{uuid4().hex[:8]}"
         openers = _openers(environment or os.environ, clock)
         supervisor = load("supervisor")(openers, store, clock, crib=crib_name, wants=wants)
         catalogue = await Catalogue.open(store, (search, supervisor))
-        await search.open(catalogue.snapshot)
+        if not head_start_seconds:
+            await search.open(catalogue)
         calls = load("calls")(catalogue, supervisor)
         async with anyio.create_task_group() as tasks:
-            await tasks.start(supervisor.run, catalogue)
-            tasks.start_soon(search.run)
+            await tasks.start(supervisor.run, catalogue, head_start_seconds)
+            tasks.start_soon(search.run, catalogue, head_start_seconds)
             tasks.start_soon(catalogue.follow)
             yield Crib(settings.home, catalogue, calls, search, supervisor, store, clock)
             tasks.cancel_scope.cancel()

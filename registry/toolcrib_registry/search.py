@@ -9,7 +9,6 @@ indexes stands behind ports.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from toolcrib_protocol.errors import UNKNOWN_GROUP, ToolError
 from toolcrib_protocol.names import nearest
 from toolcrib_registry.named_tools import named_in
+from toolcrib_registry.questions import Hit, QueryAnswer, SearchAnswer
 from toolcrib_registry.ranking import (
     Fit,
     Legs,
@@ -32,12 +32,13 @@ from toolcrib_registry.search_index import SearchIndex
 from toolcrib_registry.search_queries import QueryReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+    from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from toolcrib_protocol.names import ToolId
     from toolcrib_registry.ports import Encoder, IndexStore, VectorCache
+    from toolcrib_registry.questions import SearchRequest
     from toolcrib_registry.search_queries import Query, QueryPart
     from toolcrib_registry.snapshot import Snapshot
 
@@ -47,59 +48,6 @@ _CANDIDATES: Final = 100
 _MOST_RANKED: Final = 100
 """More hits than this are never shown."""
 _MOST_REMEMBERED: Final = 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """A question.
-
-    Attributes:
-        queries: what is wanted, one text a step; at most eight.
-        allowed: which tools the asker may see; None for all.
-        group: only tools of this group, or None.
-        limit: hits a query.
-    """
-
-    queries: tuple[str, ...]
-    allowed: Callable[[ToolId], bool] | None = None
-    group: str | None = None
-    limit: int = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A tool that fits: its score in 0..1 (comparable within one query) and why it was found."""
-
-    tool: ToolId
-    score: float
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class QueryAnswer:
-    """The hits of one query, best first; none where nothing fits."""
-
-    query: str
-    hits: tuple[Hit, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
-    """What was found.
-
-    Attributes:
-        revision: of the catalogue that was asked.
-        queries: one answer a query, in order.
-        tools: all hits in one fair order.
-        groups: the groups of the hits, the best first.
-        degraded: why the answer may be less than usual (vectors still building), or None.
-    """
-
-    revision: int
-    queries: tuple[QueryAnswer, ...]
-    tools: tuple[ToolId, ...]
-    groups: tuple[str, ...]
-    degraded: str | None = None
 
 
 class Search:

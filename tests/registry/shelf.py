@@ -15,8 +15,8 @@ from toolcrib_protocol.tool import Contract
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.changes import PutGroup, SetStatus
 from toolcrib_registry.memory_store import MemoryStore
+from toolcrib_registry.questions import SearchRequest
 from toolcrib_registry.records import GroupRecord, StatusRecord, VersionRecord
-from toolcrib_registry.search import Search, SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from toolcrib_protocol.status import VersionStatus
     from toolcrib_registry.ports import CatalogueStore
-    from toolcrib_registry.search import SearchAnswer
+    from toolcrib_registry.questions import SearchAnswer
+    from toolcrib_registry.search import Search
 
 LONGEST_SECONDS = 60
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from toolcrib_adapters.extras import load
+from toolcrib_adapters.search.encoder_choice import encoder_part
 from toolcrib_adapters.search.index_file import IndexFile
 from toolcrib_adapters.search.vector_cache import VectorCache
-from toolcrib_protocol.errors import INVALID_SETTINGS, STORE_UNAVAILABLE, ToolError
+from toolcrib_protocol.errors import STORE_UNAVAILABLE, ToolError
 from toolcrib_registry.search import Search
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _opened(home: Path, wanted: str) -> Search:
 
 def _encoder_or_reason(wanted: str) -> tuple[Encoder | None, str | None]:
     """The encoder; or None, and why tools are found by words only although one is wanted."""
-    part, arguments = _part(wanted)
+    part, arguments = encoder_part(wanted)
     if part is None:
         return None, None
     try:
@@ -63,23 +64,3 @@ def _encoder_or_reason(wanted: str) -> tuple[Encoder | None, str | None]:
     except ToolError as error:
         _log.warning("the encoder %s cannot be used: %s", wanted, error.message)
         return None, f"tools are found by words only: {error.message}"
-
-
-def _part(wanted: str) -> tuple[str | None, tuple[str, ...]]:
-    """Which part is the encoder that a setting names, and its arguments; None for `none`.
-
-    Raises:
-        ToolError: `invalid_settings`.
-    """
-    name, _, model = wanted.partition(":")
-    if wanted == "none":
-        return None, ()
-    if wanted == "default":
-        return "search.onnx_encoder", ()
-    if name == "sentence-transformers" and model:
-        return "search.sentence_encoder", (model,)
-    raise ToolError(
-        INVALID_SETTINGS,
-        f"no encoder is called {wanted!r}; use default, none or "
-        "sentence-transformers:FOLDER_OR_MODEL",
-    )

@@ -87,6 +87,7 @@ class Supervisor:
         self._wants = wants
         self._running: dict[str, _Running] = {}
         self._states: dict[str, SourceState] = {}
+        self._starts_at = 0.0
         self._listeners: dict[object, Callable[[Notice], None]] = {}
         self._sources_changed = anyio.Event()
         self._states_changed = anyio.Event()
@@ -143,10 +144,15 @@ class Supervisor:
     async def run(
         self,
         catalogue: Catalogue,
+        head_start_seconds: float = 0.0,
         *,
         task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Run the sources until cancelled; everything they opened is closed before this returns."""
+        """Run the sources until cancelled; everything they opened is closed before this returns.
+
+        None of them does anything in the first `head_start_seconds`.
+        """
+        self._starts_at = self._clock.monotonic() + head_start_seconds
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._keep_board)
@@ -193,9 +199,15 @@ class Supervisor:
                 if predecessor is not None:
                     with anyio.move_on_after(_LONGEST_STOP_SECONDS):
                         await predecessor.ended.wait()
+                await self._start()
                 await self._run_source(running, _Host(self, catalogue, running))
         finally:
             running.ended.set()
+
+    async def _start(self) -> None:
+        remaining = self._starts_at - self._clock.monotonic()
+        if remaining > 0:
+            await self._clock.sleep(remaining)
 
     async def _run_source(self, running: _Running, host: _Host) -> None:
         """Run a source until cancelled; one that ends with an error is opened anew."""
@@ -227,6 +239,7 @@ class Supervisor:
             running.settled.set()
 
     async def _keep_board(self) -> None:
+        await self._start()
         while True:
             try:
                 await self._board.report(self._crib, dict(self._states))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.calls import Call, Calls
     from toolcrib_registry.ports import Progress
-    from toolcrib_registry.search import Search
+    from toolcrib_registry.questions import ToolSearch
 
     Context = ServerRequestContext[Any, Any]
 
@@ -54,7 +54,7 @@ class AgentSurface:
     """The handlers of the MCP server of one endpoint."""
 
     def __init__(
-        self, tools: EndpointTools, calls: Calls, search: Search, forms: PublishedForms
+        self, tools: EndpointTools, calls: Calls, search: ToolSearch, forms: PublishedForms
     ) -> None:
         self._tools = tools
         self._calls = calls

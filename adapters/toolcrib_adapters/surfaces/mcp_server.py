@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.calls import Calls
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.permissions import Policy
-    from toolcrib_registry.search import Search
+    from toolcrib_registry.questions import ToolSearch
 
 
 _KEY_BYTES: Final = 32
@@ -90,7 +90,7 @@ class CribServer(Server[None]):
 def build_server(
     catalogue: Catalogue,
     calls: Calls,
-    search: Search,
+    search: ToolSearch,
     *,
     policy: Policy | None = None,
     publisher: Publisher | None = None,

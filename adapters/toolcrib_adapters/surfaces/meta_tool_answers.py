@@ -27,22 +27,22 @@ from toolcrib_protocol.errors import ToolError
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.calls import Call
 from toolcrib_registry.checkers import Checkers
-from toolcrib_registry.search import SearchRequest
+from toolcrib_registry.questions import SearchRequest
 
 if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.endpoint_tools import EndpointTools
     from toolcrib_adapters.surfaces.published_forms import PublishedForms
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_registry.calls import Calls
+    from toolcrib_registry.questions import Hit, SearchAnswer, ToolSearch
     from toolcrib_registry.records import ToolRecord, VersionRecord
-    from toolcrib_registry.search import Hit, Search, SearchAnswer
 
 
 class MetaToolAnswers:
     """Carries out the meta-tools of one endpoint."""
 
     def __init__(
-        self, tools: EndpointTools, calls: Calls, search: Search, forms: PublishedForms
+        self, tools: EndpointTools, calls: Calls, search: ToolSearch, forms: PublishedForms
     ) -> None:
         self._tools = tools
         self._calls = calls

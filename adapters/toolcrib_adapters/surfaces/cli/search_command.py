@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolcrib_adapters.extras import load
 from toolcrib_adapters.main import open_search
 from toolcrib_adapters.surfaces.cli.output import short
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
+from toolcrib_registry.questions import SearchRequest
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
-    from toolcrib_registry.search import Hit, QueryAnswer, SearchAnswer
+    from toolcrib_registry.questions import Hit, QueryAnswer, SearchAnswer
     from toolcrib_registry.snapshot import Snapshot
 
 MOST_HITS = 50
@@ -47,7 +47,7 @@ def search(
 
     async def work() -> tuple[Snapshot, SearchAnswer]:
         snapshot, engine = await open_search(session.settings)
-        request = load("search.request")(tuple(queries), group=group, limit=limit)
+        request = SearchRequest(tuple(queries), group=group, limit=limit)
         return snapshot, await engine.ask(request)
 
     snapshot, answer = session.run(work)

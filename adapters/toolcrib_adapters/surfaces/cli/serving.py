@@ -5,8 +5,9 @@ Loaded by `serve` alone: it is heavy.
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.interaction.sealing import Keys
     from toolcrib_adapters.surfaces.mcp_server import CribServer
     from toolcrib_protocol.json_value import JsonObject
+
+
+_HEAD_START_SECONDS: Final = 0.3
+"""What a client asks first is answered in a tenth of that, if nothing else runs."""
+_OBJECTS_A_COLLECTION: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +64,13 @@ async def serve(settings: CribSettings, endpoint: Endpoint, say: Callable[[str],
     Raises:
         ToolError: the store or the address cannot be used.
     """
-    async with open_crib(settings) as crib:
+    async with open_crib(settings, head_start_seconds=_HEAD_START_SECONDS) as crib:
         ring = KeyRing.open(settings.keys_file, crib.clock.now())
         publisher = publisher_of(crib) if endpoint.takes_publications else None
         servers = servers_of(crib, publisher, ring.secrets)
+        # What was made until now stays: nothing in it is garbage.
+        gc.freeze()
+        gc.set_threshold(_OBJECTS_A_COLLECTION)
         if endpoint.http is None:
             say(f"toolcrib: {counts(crib)} on standard input and output")
             await serve_stdio(servers.at(MAIN), interrupt=crib.calls.interrupt)
