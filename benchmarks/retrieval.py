@@ -37,8 +37,8 @@ FLOORS: Final = {
     "ultratool_en": Scores(36.6, 74.7, 73.9, 72.9),
 }
 """Measured with the same recipe; `ultratool_*` on more queries than the public part has."""
-HARDER: Final = {"ultratool_en": (8.7, 4.7)}
-"""R@5 and nDCG@10 by which BM25 alone does worse on the public part than on the whole set."""
+HARDER: Final = {"ultratool_en": (4.1, 2.4)}
+"""R@5 and nDCG@10 by which the unmodified model alone does worse on the public part than on all."""
 CHINESE: Final = {"ultratool_zh": Scores(37.2, 73.4, 72.5, 68.0)}
 _NOISE: Final = 1.0
 """Points that R@5 and nDCG@10 may lie below the floor: it was measured on another sample."""

@@ -333,8 +333,11 @@ class KeywordIndex(Protocol):
         """Forget a row."""
         ...
 
-    def scores(self, words: Sequence[str], size: int) -> NDArray[np.float32]:
-        """The score of each row below `size`, which no row reaches; 0 where no word occurs."""
+    def scores(self, words: Sequence[str], size: int) -> tuple[NDArray[np.float32], float]:
+        """The score of each row below `size`, which no row reaches; 0 where no word occurs.
+
+        And about what a row with every word would score, whether or not there is one.
+        """
         ...
 
     def coverage(self, words: Sequence[str], size: int) -> NDArray[np.float32]:

@@ -1,8 +1,8 @@
 """How the two legs of a search become one order, and whether anything fits at all.
 
-`0.7 x min-max(dense) + 0.3 x min-max(keyword)` per query beat reciprocal rank fusion on every set
-we measured, because a weak keyword leg cannot pull down a good dense one. Pure functions over
-arrays; used by `search`.
+`0.6 x min-max(dense) + 0.4 x keyword` per query beats reciprocal rank fusion on every set we
+measured, because a weak keyword leg cannot pull down a good dense one. Pure functions over arrays;
+used by `search`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
     from toolcrib_registry.named_tools import NamedTools
 
-DENSE_WEIGHT: Final = 0.7
+DENSE_WEIGHT: Final = 0.6
+_CLAUSE_WEIGHT: Final = 0.4
+_LEAST_FULL: Final = 0.3
+"""A tool that has this share of a query's words, by their rarity, can have the full keyword score.
+
+Where the best tool has less, all scores are small: that one common word of ten occurs somewhere is
+no reason to set that tool above those that mean the same. These constants are those that did best
+on average over twelve public sets, and on either half of their queries.
+"""
 _LOOKED_AT: Final = 2
 _TINY: Final = 1e-9
 Ranked = TypeVar("Ranked")
@@ -74,11 +82,13 @@ class Legs:
         lowest: the least similarity over all allowed rows (over the candidates alone, min-max lost
             up to 6 points).
         keyword: BM25 score of each (0: no word in common).
+        full: about the BM25 score of a row with all words, whether or not there is one.
     """
 
     dense: NDArray[np.float32] | None
     lowest: float
     keyword: NDArray[np.float32]
+    full: float
 
     @property
     def highest(self) -> float:
@@ -93,6 +103,7 @@ def fused(legs: Legs) -> NDArray[np.float32]:
     keyword = legs.keyword / top if top > 0 else legs.keyword
     if legs.dense is None:
         return keyword
+    keyword = keyword * min(top / max(_LEAST_FULL * legs.full, _TINY), 1.0)
     spread = legs.highest - legs.lowest
     dense = (legs.dense - legs.lowest) / max(spread, _TINY)
     # What has no vector yet stands for itself by its words: as 0 it would lose to noise.
@@ -106,10 +117,11 @@ def fused(legs: Legs) -> NDArray[np.float32]:
 def with_clauses(
     whole: NDArray[np.float32], clauses: Sequence[NDArray[np.float32]]
 ) -> NDArray[np.float32]:
-    """For a long query the best clause counts half: each of its steps gets its tool."""
+    """For a long query the best clause counts too: each of its steps gets its tool."""
     if not clauses:
         return whole
-    joined: NDArray[np.float32] = 0.5 * whole + 0.5 * np.max(np.stack(clauses), axis=0)
+    best = np.max(np.stack(clauses), axis=0)
+    joined: NDArray[np.float32] = (1 - _CLAUSE_WEIGHT) * whole + _CLAUSE_WEIGHT * best
     return joined
 
 

@@ -203,12 +203,12 @@ class Search:
 
     def _candidates(
         self,
-        keywords: Sequence[NDArray[np.float32]],
+        keywords: Sequence[tuple[NDArray[np.float32], float]],
         parts: Sequence[QueryPart],
         allowed: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """The best rows of each leg for each text, ascending; others cannot reach the top."""
-        found = [_top(keyword, allowed) for keyword in keywords]
+        found = [_top(keyword, allowed) for keyword, _ in keywords]
         found += [
             self._index.nearest(part.vector, _CANDIDATES, allowed)[0]
             for part in parts
@@ -219,17 +219,18 @@ class Search:
     def _legs(
         self,
         part: QueryPart,
-        keyword: NDArray[np.float32],
+        keyword: tuple[NDArray[np.float32], float],
         rows: NDArray[np.int64],
         allowed: NDArray[np.int64],
     ) -> Legs:
+        scores, full = keyword
         if part.vector is None:
-            return Legs(None, 0.0, keyword[rows])
+            return Legs(None, 0.0, scores[rows], full)
         vectors = self._index.vectors(rows)
         # Not `@`: BLAS would wake a second thread for these few numbers.
         similarities = np.einsum("ij,j->i", vectors, part.vector)
         similarities[~vectors.any(axis=1)] = np.nan
-        return Legs(similarities, self._index.lowest(part.vector, allowed), keyword[rows])
+        return Legs(similarities, self._index.lowest(part.vector, allowed), scores[rows], full)
 
     def _fit(self, part: QueryPart, legs: Legs, allowed: NDArray[np.int64]) -> Fit:
         similarity = None

@@ -114,8 +114,8 @@ class SearchIndex:
             self._says[row] = spelling(tool.name), told
         return self._says[row]
 
-    def keyword_scores(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """The keyword score of every row."""
+    def keyword_scores(self, words: Sequence[str]) -> tuple[NDArray[np.float32], float]:
+        """The keyword score of every row, and about that of a row with all words."""
         return self._keywords.scores(words, self._next_row)
 
     def coverage(self, words: Sequence[str], allowed: NDArray[np.int64]) -> float:

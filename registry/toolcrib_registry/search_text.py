@@ -12,13 +12,15 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from toolcrib_registry.stems import stem
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from toolcrib_protocol.json_value import Json
     from toolcrib_protocol.tool import Contract
 
-TEMPLATE_VERSION: Final = 1
+TEMPLATE_VERSION: Final = 2
 _LONGEST_TEXT: Final = 2_000
 """The encoder reads about 1,000 characters; more of a text only costs time."""
 _LONGEST_QUERY: Final = 4_000
@@ -65,9 +67,8 @@ def contract_words(contract: Contract) -> list[str]:
     """The words of a tool for the keyword leg, with repetition."""
     parts = [
         spaced(contract.group),
-        spaced(contract.name),
-        # The name twice: it says more than any other word.
-        spaced(contract.name),
+        # The name three times: it says more than any other words.
+        *[spaced(contract.name)] * 3,
         contract.title or "",
         contract.description,
         contract.when_to_use,
@@ -96,7 +97,7 @@ def spaced(name: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Folded words, plurals cut, the commonest left out; pairs of letters in unspaced scripts.
+    """Stems of folded words, the commonest left out; pairs of letters in unspaced scripts.
 
     A text of common words only keeps them: a query like "what is it" must not be empty.
     """
@@ -111,7 +112,7 @@ def _all_words(text: str) -> list[str]:
         if not word.isascii() and _UNSPACED.search(word):
             found.extend(_pieces(word))
         else:
-            found.append(_singular(word))
+            found.append(stem(word))
     return found
 
 
@@ -177,15 +178,3 @@ def _pieces(run: str) -> list[str]:
         text, end = match.group(), match.end()
         pieces.extend(text[i : i + 2] for i in range(max(1, len(text) - 1)))
     return [*pieces, run[end:]] if end < len(run) else pieces
-
-
-def _singular(word: str) -> str:
-    """Plural and singular meet in one form (Harman's S-stemmer, 1991)."""
-    if len(word) <= _SHORTEST_PLURAL or not word.endswith("s"):
-        return word
-    if word.endswith("ies") and not word.endswith(("eies", "aies")):
-        return word[:-3] + "y"
-    return word if word.endswith(("us", "ss")) else word[:-1]
-
-
-_SHORTEST_PLURAL: Final = 3

@@ -51,7 +51,7 @@ def test_scores_are_those_of_bm25_over_what_is_there(
     expected = bm25(there, query, len(documents))
     again = KeywordIndex.restored(index.dump())
     for each in (index, again):
-        assert each.scores(query, len(documents)).tolist() == pytest.approx(expected, rel=1e-4)
+        assert each.scores(query, len(documents))[0].tolist() == pytest.approx(expected, rel=1e-4)
 
 
 def test_coverage_weighs_rare_words_more() -> None:
@@ -72,9 +72,9 @@ def test_a_large_index_is_merged_by_itself_and_forgets_what_was_removed() -> Non
         if row % 2:
             index.remove(row)
     size = 3_000
-    assert index.scores(["word10"], size).argmax() == 10
-    assert not index.scores(["word11"], size).any()
-    assert int((index.scores(["same"], size) > 0).sum()) == size / 2
+    assert index.scores(["word10"], size)[0].argmax() == 10
+    assert not index.scores(["word11"], size)[0].any()
+    assert int((index.scores(["same"], size)[0] > 0).sum()) == size / 2
 
 
 def test_arrays_that_do_not_belong_together_are_refused() -> None:
