@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.interaction import Question
     from toolcrib_registry.permissions import Policy
-    from toolcrib_registry.ports import CallObserver, Progress, Providers
+    from toolcrib_registry.ports import CallLog, CallObserver, Progress, Providers
     from toolcrib_registry.records import VersionRecord
     from toolcrib_registry.snapshot import Snapshot
 
@@ -78,6 +78,7 @@ class Call:
         report_progress: where progress goes, or None.
         meta: `_meta` that may travel to the source.
         caller_headers: see `CallContext`.
+        log: where the log messages of this call go, or None.
         interaction: how the caller can be asked.
         view: what the endpoint shows at which the call came in, and its limits.
     """
@@ -90,6 +91,7 @@ class Call:
     report_progress: Callable[[Progress], Awaitable[None]] | None = None
     meta: JsonObject = field(default_factory=dict)
     caller_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    log: CallLog | None = None
     interaction: Interaction = NOBODY
     view: View = WHOLE
 
@@ -219,6 +221,7 @@ class Calls:
             call.meta,
             call.caller_headers,
             _patient(call.interaction, patience),
+            call.log,
         )
         provider = self._providers.provider(record.source)
         with patience.limit():

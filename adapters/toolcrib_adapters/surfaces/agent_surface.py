@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from anyio.lowlevel import checkpoint
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib_adapters.surfaces.call_answers import direct_call
+from toolcrib_adapters.surfaces.caller_context import log_of, progress_of
 from toolcrib_adapters.surfaces.caller_form import in_caller_form
 from toolcrib_adapters.surfaces.interaction.callers import interaction_of, refuse_lacking
 from toolcrib_adapters.surfaces.interaction.leaving import leaving_of
@@ -30,8 +30,6 @@ from toolcrib_protocol.result import Result
 from toolcrib_registry.permissions import LOCAL_CALLER
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from mcp.server.context import ServerRequestContext
     from mcp_types import CallToolRequestParams, PaginatedRequestParams
 
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.published_forms import PublishedForms
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.calls import Call, Calls
-    from toolcrib_registry.ports import Progress
     from toolcrib_registry.questions import ToolSearch
 
     Context = ServerRequestContext[Any, Any]
@@ -106,10 +103,10 @@ class AgentSurface:
     async def call(self, ctx: Context, params: CallToolRequestParams) -> JsonObject:
         """Answer `tools/call`: a meta-tool, or any tool by its own name."""
         asked = direct_call(
-            params.name, params.arguments, LOCAL_CALLER, ctx.meta or {}, _progress_of(ctx)
+            params.name, params.arguments, LOCAL_CALLER, ctx.meta or {}, progress_of(ctx)
         )
-        asked = replace(asked, view=self._tools.shown().sight.view)
-        asked = replace(asked, interaction=interaction_of(ctx))
+        view = self._tools.shown().sight.view
+        asked = replace(asked, view=view, interaction=interaction_of(ctx), log=log_of(ctx))
         if ctx.request is not None:
             asked = replace(asked, caller_headers=ctx.request.headers)
         with leaving_of(ctx.request).cancels():
@@ -136,17 +133,3 @@ class AgentSurface:
                 f"a fault inside toolcrib while {asked.tool!r} was called; its log has the details"
             )
             return Result.failed(ToolError(INTERNAL, text)).as_mcp()
-
-
-def _progress_of(ctx: Context) -> Callable[[Progress], Awaitable[None]] | None:
-    """Where progress goes, if the caller asked for it."""
-    # In process and in the newer generation the SDK keeps the wish to itself; elsewhere there is a
-    # token.
-    may_be_in_process = ctx.request is None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-    if "progress_token" not in (ctx.meta or {}) and not may_be_in_process:
-        return None
-
-    async def report(progress: Progress) -> None:
-        await ctx.session.report_progress(progress.progress, progress.total, progress.message)
-
-    return report

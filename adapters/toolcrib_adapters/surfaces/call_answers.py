@@ -43,8 +43,13 @@ def direct_call(
         caller=caller,
         timeout_seconds=seconds if isinstance(seconds, int | float) and seconds > 0 else None,
         report_progress=report_progress,
-        meta={key: value for key in _TRACE_KEYS if isinstance(value := meta.get(key), str)},
+        meta=forwarded_meta(meta),
     )
+
+
+def forwarded_meta(meta: Mapping[str, object]) -> JsonObject:
+    """What of a caller's `_meta` may travel on to a source."""
+    return {key: value for key in _TRACE_KEYS if isinstance(value := meta.get(key), str)}
 
 
 async def call_tool(calls: Calls, wish: JsonObject, asked: Call) -> JsonObject:
@@ -94,6 +99,7 @@ def _one(
         timeout_seconds=asked.timeout_seconds,
         report_progress=report_progress,
         meta=asked.meta,
+        log=asked.log,
         caller_headers=asked.caller_headers,
         view=asked.view,
         interaction=asked.interaction,

@@ -39,10 +39,11 @@ def in_caller_form(answer: JsonObject, version: str) -> JsonObject:
 
 
 def _blocks(blocks: list[Json], version: str) -> list[Json]:
-    return [_block(block, version) for block in blocks]
+    return [block_in_caller_form(block, version) for block in blocks]
 
 
-def _block(block: Json, version: str) -> Json:
+def block_in_caller_form(block: Json, version: str) -> Json:
+    """One content block for a caller that speaks `version`."""
     problem = block_problem(block)
     kind = block.get("type") if isinstance(block, dict) else None
     if problem is None and version < _SINCE.get(str(kind), ""):

@@ -6,7 +6,7 @@ One object serves both generations of the protocol over every transport. What is
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, Final
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
+    from mcp_types import ServerCapabilities
 
     from toolcrib_adapters.surfaces.endpoints import Endpoint
     from toolcrib_adapters.surfaces.interaction.sealing import Keys
+    from toolcrib_adapters.surfaces.passthrough.pass_through import PassThrough
     from toolcrib_adapters.surfaces.publish_method import Publisher
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.calls import Calls
@@ -56,6 +58,34 @@ class CribServer(Server[None]):
 
     keys: Keys
     """Seal what clients have to bring back; at first a key of this server alone."""
+
+    clients: ListChanges
+    """Who is connected, and how they are told of changes."""
+
+    pass_through: PassThrough | None = None
+    """What is answered besides tools."""
+
+    def let_through(self, pass_through: PassThrough) -> None:
+        """Answer for resources, prompts and the like, too; called before anybody connects."""
+        pass_through.register(self)
+        self.pass_through = pass_through
+
+    def get_capabilities(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+        *,
+        protocol_version: str | None = None,
+    ) -> ServerCapabilities:
+        """What there is to be had now: only what a source of this endpoint offers."""
+        whole = super().get_capabilities(
+            notification_options,
+            experimental_capabilities,
+            extensions,
+            protocol_version=protocol_version,
+        )
+        return whole if self.pass_through is None else self.pass_through.trimmed(whole)
 
     @property
     def instructions(self) -> str | None:
@@ -83,7 +113,9 @@ class CribServer(Server[None]):
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
         """The handshake's answer; the SDK asks for it without notification options."""
-        options = notification_options or NotificationOptions(tools_changed=True)
+        options = notification_options or NotificationOptions(
+            prompts_changed=True, resources_changed=True, tools_changed=True
+        )
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
@@ -113,7 +145,10 @@ def build_server(
 
     @asynccontextmanager
     async def lifespan(_server: Server[None]) -> AsyncIterator[None]:
-        async with changes.running():
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(changes.running())
+            if server.pass_through is not None:
+                await stack.enter_async_context(server.pass_through.running())
             yield
 
     async def publish(_ctx: ServerRequestContext[Any, Any], params: PublishParams) -> JsonObject:
@@ -133,6 +168,7 @@ def build_server(
     server.add_notification_handler(
         "notifications/initialized", NotificationParams, changes.client_initialized
     )
+    server.clients = changes
     own_key = (token_bytes(_KEY_BYTES),)
     server.keys = lambda: own_key
     seal = Seal(lambda: server.keys())  # noqa: PLW0108 - the keys come after the server is made

@@ -1,8 +1,8 @@
-"""Lets a tool's answer through the MCP SDK as it is.
+"""Lets a source's answer through the MCP SDK as it is.
 
 The SDK passes results through the model of the caller's revision, which drops fields it does not
-know and, for 2026-07-28, all the content if one block is odd. A tool's answer is not ours to trim:
-the handler returns an empty envelope and lays the answer beside it; this middleware fills the
+know and, for 2026-07-28, all the content if one block is odd. What a source answers is not ours to
+trim: the handler returns an empty envelope and lays the answer beside it; this middleware fills the
 envelope after the SDK has checked and stamped it.
 """
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _beside: ContextVar[list[JsonObject]] = ContextVar("answers_beside")
 
 
-def lay_beside(answer: JsonObject) -> JsonObject:
-    """The envelope for `answer`, which `whole_answers` will put into it."""
+def lay_beside(answer: JsonObject, envelope: JsonObject | None = None) -> JsonObject:
+    """The envelope for `answer`, which `whole_answers` will put into it; by default a tool's."""
     _beside.get().append(answer)
-    return {"content": [], "resultType": "complete"}
+    return {"content": [], "resultType": "complete"} if envelope is None else envelope
 
 
 def lay_interim(answer: JsonObject) -> JsonObject:
@@ -32,7 +32,7 @@ def lay_interim(answer: JsonObject) -> JsonObject:
 
 
 async def whole_answers(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Middleware that fills the envelope of a `tools/call` with the answer laid beside it."""
+    """Middleware that fills the envelope of an answer with what was laid beside it."""
     answers: list[JsonObject] = []
     token = _beside.set(answers)
     try:

@@ -18,6 +18,8 @@ from toolcrib_adapters.surfaces.endpoint_servers import EndpointServers
 from toolcrib_adapters.surfaces.endpoints import MAIN, EndpointKind
 from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
 from toolcrib_adapters.surfaces.mcp_server import build_server
+from toolcrib_adapters.surfaces.passthrough.offerings import Offerings
+from toolcrib_adapters.surfaces.passthrough.pass_through import PassThrough
 from toolcrib_adapters.surfaces.publish_method import PublishParams, as_json
 from toolcrib_adapters.surfaces.publisher import CribPublisher
 from toolcrib_adapters.surfaces.stdio import serve_stdio
@@ -64,10 +66,15 @@ async def serve(settings: CribSettings, endpoint: Endpoint, say: Callable[[str],
     Raises:
         ToolError: the store or the address cannot be used.
     """
-    async with open_crib(settings, head_start_seconds=_HEAD_START_SECONDS) as crib:
+    async with (
+        open_crib(settings, head_start_seconds=_HEAD_START_SECONDS) as crib,
+        anyio.create_task_group() as tasks,
+    ):
         ring = KeyRing.open(settings.keys_file, crib.clock.now())
         publisher = publisher_of(crib) if endpoint.takes_publications else None
-        servers = servers_of(crib, publisher, ring.secrets)
+        offerings = Offerings(crib.supervisor, crib.supervisor, crib.clock)
+        tasks.start_soon(offerings.run)
+        servers = servers_of(crib, publisher, offerings, ring.secrets)
         # What was made until now stays: nothing in it is garbage.
         gc.freeze()
         gc.set_threshold(_OBJECTS_A_COLLECTION)
@@ -76,6 +83,7 @@ async def serve(settings: CribSettings, endpoint: Endpoint, say: Callable[[str],
             await serve_stdio(servers.at(MAIN), interrupt=crib.calls.interrupt)
         else:
             await _serve_http(crib, servers, endpoint.http, say)
+        tasks.cancel_scope.cancel()
 
 
 async def _serve_http(
@@ -97,7 +105,10 @@ async def _serve_http(
 
 
 def servers_of(
-    crib: Crib, publisher: CribPublisher | None, keys: Keys | None = None
+    crib: Crib,
+    publisher: CribPublisher | None,
+    offerings: Offerings,
+    keys: Keys | None = None,
 ) -> EndpointServers:
     """The servers of all endpoints of a running crib; only the plain one takes publications."""
 
@@ -107,6 +118,9 @@ def servers_of(
             crib.catalogue, crib.calls, crib.search, publisher=taker, endpoint=endpoint
         )
         server.keys = keys or server.keys
+        server.let_through(
+            PassThrough(offerings, crib.catalogue, endpoint, server.clients, crib.clock)
+        )
         return server
 
     return EndpointServers(crib.catalogue, build)

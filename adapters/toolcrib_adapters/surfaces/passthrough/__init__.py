@@ -1,0 +1,1 @@
+"""What MCP servers offer besides tools, passed through: resources, prompts, completions, logs."""
