@@ -1016,6 +1016,12 @@ ENDPOINTS: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "cli-profiles",
+        "Profiles are made, changed, shown and taken away from the command line; what cannot be is "
+        "refused with what would help, and changes nothing.",
+        "issue 3, section 1",
+    ),
+    Promise(
         "endpoint-profile-limits",
         "No call of a profile takes longer, and no more of them run at once, than it allows.",
         "issue 3, section 1",

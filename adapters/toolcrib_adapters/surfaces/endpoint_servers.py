@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from toolcrib_adapters.surfaces.endpoints import EndpointKind, not_there
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.endpoints import Endpoint
     from toolcrib_adapters.surfaces.mcp_server import CribServer
     from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.records import EndpointMode
 
 
 class Servers(Protocol):
@@ -32,8 +34,22 @@ class Servers(Protocol):
 class EndpointServers:
     """Servers that share catalogue, calls and search."""
 
-    def __init__(self, catalogue: Catalogue, build: Callable[[Endpoint], CribServer]) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        build: Callable[[Endpoint], CribServer],
+        *,
+        mode: EndpointMode | None = None,
+    ) -> None:
+        """No servers yet.
+
+        Args:
+            catalogue: what there is.
+            build: makes the server of an endpoint.
+            mode: that of the plain endpoint, whatever its profile says; None: as it says.
+        """
         self._catalogue = catalogue
+        self._mode = mode
         self._build = build
         self._servers: dict[Endpoint, CribServer] = {}
 
@@ -43,6 +59,8 @@ class EndpointServers:
         Raises:
             ToolError: `unknown_group` or `unknown_profile`, with the nearest names.
         """
+        if endpoint.kind is EndpointKind.MAIN:
+            endpoint = replace(endpoint, mode=self._mode)
         snapshot = self._catalogue.snapshot
         if not endpoint.exists(snapshot):
             raise not_there(endpoint, self._names(endpoint))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from toolcrib_adapters.surfaces.group_summary import summary, visible_groups
 from toolcrib_adapters.surfaces.meta_tools import definitions
-from toolcrib_adapters.surfaces.native_tools import NativeTool
+from toolcrib_adapters.surfaces.native_tools import NativeTool, definition_tokens
 from toolcrib_adapters.surfaces.shown_names import bare_names
 from toolcrib_protocol.errors import UNKNOWN_TOOL, ToolError
 from toolcrib_protocol.json_value import dump_json
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.surfaces.endpoints import Endpoint
     from toolcrib_adapters.surfaces.group_summary import GroupView
-    from toolcrib_adapters.surfaces.published_forms import PublishedForms
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_protocol.names import ToolId
     from toolcrib_registry.catalogue import Catalogue
@@ -115,13 +114,10 @@ class Shown:
 class EndpointTools:
     """Follows the catalogue for one endpoint; used from one event loop."""
 
-    def __init__(
-        self, catalogue: Catalogue, endpoint: Endpoint, policy: Policy, forms: PublishedForms
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, endpoint: Endpoint, policy: Policy) -> None:
         self._catalogue = catalogue
         self._endpoint = endpoint
         self._policy = policy
-        self._forms = forms
         self._shown: Shown | None = None
         self._mode: EndpointMode | None = None
         self._tokens: dict[str, int] = {}
@@ -179,8 +175,7 @@ class EndpointTools:
         for head in shown.sight.heads:
             cost = known.get(head.fingerprint)
             if cost is None:
-                native = NativeTool(str(head.tool), head)
-                cost = native.tokens(self._forms.of(head))
+                cost = definition_tokens(head)
             self._tokens[head.fingerprint] = cost
             total += cost
             if total > MOST_FULL_TOKENS:

@@ -139,7 +139,7 @@ def build_server(
         endpoint: what is shown of the crib.
     """
     forms = PublishedForms()
-    tools = EndpointTools(catalogue, endpoint, policy or AllowAll(), forms)
+    tools = EndpointTools(catalogue, endpoint, policy or AllowAll())
     surface = AgentSurface(tools, calls, search, forms)
     changes = ListChanges(catalogue, tools.stamp, lambda ctx: mode_of(ctx, tools))
 

@@ -65,11 +65,6 @@ class NativeTool:
         }
         return {key: fact for key, fact in facts.items() if fact is not None}
 
-    def tokens(self, form: PublishedForm) -> int:
-        """What a model is given of it costs about so many tokens."""
-        text = f"{self.name} {_description(self.record.contract, form, is_exact=self.is_exact)}"
-        return estimate_tokens(text) + estimate_tokens(dump_json(form.input_schema))
-
     def _input_schema(self, form: PublishedForm, *, is_older: bool) -> JsonObject:
         exact = self.record.contract.input_schema
         is_carried = self.is_exact and (not is_older or _fits_older_wires(exact))
@@ -80,6 +75,17 @@ class NativeTool:
             return {k: v for k, v in contract.meta.items() if not k.startswith(_HOP_FAMILIES)}
         allowed = {k: v for k, v in contract.meta.items() if _is_for_clients(k)}
         return {**allowed, f"{META_PREFIX}tool": f"{contract.id}@{self.record.version}"}
+
+
+def definition_tokens(record: VersionRecord) -> int:
+    """About how many tokens a model is given for a version that is listed natively.
+
+    Of the contract as it is: making the model-safe form of every tool would cost more than it
+    tells.
+    """
+    contract = record.contract
+    text = " ".join((contract.name, contract.description, contract.when_to_use))
+    return estimate_tokens(text) + estimate_tokens(dump_json(contract.input_schema))
 
 
 def annotations_of(contract: Contract) -> JsonObject:

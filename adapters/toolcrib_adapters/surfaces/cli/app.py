@@ -35,6 +35,7 @@ _PARTS_OF_COMMANDS: Final = {
     "search": "cli.search",
     "call": "cli.call",
     "publish": "cli.publish",
+    "profile": "cli.profile",
     "serve": "cli.serve",
     "demo": "cli.demo",
 }

@@ -9,6 +9,7 @@ import typer
 from toolcrib_adapters.main import open_store
 from toolcrib_adapters.surfaces.cli.output import short
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
+from toolcrib_adapters.surfaces.endpoints import Endpoint, EndpointKind
 from toolcrib_protocol.errors import UNKNOWN_GROUP, ToolError
 from toolcrib_protocol.names import nearest
 
@@ -53,7 +54,7 @@ def tools(
 
 
 def groups(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """List the groups and how many tools each has."""
+    """List the groups, how many tools each has, and where `toolcrib serve` serves each alone."""
     session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> None:
@@ -65,13 +66,14 @@ def groups(home: HomeOption = None, as_json: JsonOption = False) -> None:
         ]
         if as_json:
             found: list[Json] = [
-                {"name": n, "tools": count, "description": d} for n, count, d in rows
+                {"name": n, "tools": count, "description": d, "path": path_of(n)}
+                for n, count, d in rows
             ]
             session.output.document({"groups": found})
         else:
             session.output.table(
-                ["group", "tools", "description"],
-                [(name, str(count), short(text)) for name, count, text in rows],
+                ["group", "tools", "path", "description"],
+                [(name, str(count), path_of(name), short(text)) for name, count, text in rows],
                 empty="no groups; `toolcrib import PATH` or `toolcrib add NAME ...` brings tools",
             )
 
@@ -82,6 +84,11 @@ async def read_snapshot(session: Session) -> Snapshot:
     """The catalogue as it is."""
     async with open_store(session.settings) as store:
         return await store.snapshot()
+
+
+def path_of(group: str) -> str:
+    """Where the endpoint of a group is."""
+    return Endpoint(EndpointKind.GROUP, group).path
 
 
 def _about(snapshot: Snapshot, group: str) -> str:

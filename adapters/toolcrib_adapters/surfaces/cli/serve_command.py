@@ -8,10 +8,22 @@ import typer
 
 from toolcrib_adapters.extras import load
 from toolcrib_adapters.surfaces.cli.session import HomeOption, Session
+from toolcrib_adapters.surfaces.endpoints import Endpoint, EndpointKind
+from toolcrib_registry.records import EndpointMode
 
 DEFAULT_PORT = 8765
 _MIB = 1024 * 1024
 _EDGE = "At the edge (HTTP)"
+
+
+ModeOption = Annotated[
+    EndpointMode | None,
+    typer.Option(
+        help="dynamic: the meta-tools. full: all tools natively. auto: full while they cost few "
+        "tokens. Default: as the profile says.",
+        show_default=False,
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +38,16 @@ def serve(
             "--stdio", help="Speak MCP on standard input and output, for a client that starts us."
         ),
     ] = False,
+    mode: ModeOption = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group", "-g", help="With --stdio: only this group, under its sources' own names."
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="With --stdio: what this profile shows.")
+    ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65_535)
@@ -129,13 +151,16 @@ def serve(
 ) -> None:
     """Serve all tools at one MCP endpoint: http://HOST:PORT/mcp.
 
-    Point your MCP client at that URL, or let it start `toolcrib serve --stdio`. What other commands
-    change in the same home takes effect here within a second. Ctrl-C or SIGTERM ends it: calls that
-    run get ten seconds (--drain) to finish. Health is at /livez and /readyz, numbers at /metrics.
+    Each group is served alone at /mcp/GROUP, each profile at /mcp/profile/NAME. Point your MCP
+    client at a URL, or let it start `toolcrib serve --stdio` (with --group or --profile). What
+    other commands change in the same home takes effect here within a second. Ctrl-C or SIGTERM ends
+    it: calls that run get ten seconds (--drain) to finish. Health is at /livez and /readyz, numbers
+    at /metrics.
 
     Example, behind a proxy on the same machine:
     toolcrib serve --public-url https://crib.example.org --trusted-proxy 127.0.0.1
     """
+    shown = _shown(mode, group, profile, stdio=stdio)
     session = Session.start(home)
 
     async def work() -> None:
@@ -156,7 +181,28 @@ def serve(
                 drain_seconds=drain,
             )
         )
-        endpoint = load("serving.endpoint")(http, allow_publish)
+        endpoint = load("serving.endpoint")(http, allow_publish, shown)
         await load("serving.serve")(session.settings, endpoint, session.output.note)
 
     session.run(work)
+
+
+def _shown(
+    mode: EndpointMode | None, group: str | None, profile: str | None, *, stdio: bool
+) -> Endpoint:
+    """What the standard streams show, with the mode of the plain endpoint."""
+    if (group or profile) and not stdio:
+        where = f"/mcp/{group}" if group else f"/mcp/profile/{profile}"
+        raise typer.BadParameter(
+            f"only with --stdio; over HTTP it is served at {where}, beside all others",
+            param_hint="--group" if group else "--profile",
+        )
+    if group and (profile or mode):
+        other = "--profile" if profile else "--mode"
+        text = f"the list of a group is fixed, so {other} says nothing about it; leave one out"
+        raise typer.BadParameter(text, param_hint="--group")
+    if group:
+        return Endpoint(EndpointKind.GROUP, group)
+    if profile:
+        return Endpoint(EndpointKind.PROFILE, profile, mode)
+    return Endpoint(EndpointKind.MAIN, mode=mode)

@@ -15,7 +15,8 @@ from toolcrib_adapters.key_ring import KeyRing
 from toolcrib_adapters.main import open_crib
 from toolcrib_adapters.surfaces.backstage import backstage_of
 from toolcrib_adapters.surfaces.endpoint_servers import EndpointServers
-from toolcrib_adapters.surfaces.endpoints import MAIN, EndpointKind
+from toolcrib_adapters.surfaces.endpoints import MAIN, MCP_PATH, EndpointKind
+from toolcrib_adapters.surfaces.group_summary import one_line, visible_groups
 from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
 from toolcrib_adapters.surfaces.mcp_server import build_server
 from toolcrib_adapters.surfaces.passthrough.offerings import Offerings
@@ -23,6 +24,7 @@ from toolcrib_adapters.surfaces.passthrough.pass_through import PassThrough
 from toolcrib_adapters.surfaces.publish_method import PublishParams, as_json
 from toolcrib_adapters.surfaces.publisher import CribPublisher
 from toolcrib_adapters.surfaces.stdio import serve_stdio
+from toolcrib_registry.views import Sight
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +35,10 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.interaction.sealing import Keys
     from toolcrib_adapters.surfaces.mcp_server import CribServer
     from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.records import EndpointMode
 
 
+_GROUPS_LENGTH: Final = 300
 _HEAD_START_SECONDS: Final = 0.3
 """What a client asks first is answered in a tenth of that, if nothing else runs."""
 _OBJECTS_A_COLLECTION: Final = 50_000
@@ -47,10 +51,12 @@ class Endpoint:
     Attributes:
         http: where and for whom over HTTP; None: on the standard streams.
         allow_publish: whether clients may publish tools; None: only who is on this machine.
+        shown: what the standard streams show; its mode is that of the plain endpoint everywhere.
     """
 
     http: HttpSettings | None
     allow_publish: bool | None = None
+    shown: endpoints.Endpoint = MAIN
 
     @property
     def takes_publications(self) -> bool:
@@ -74,13 +80,14 @@ async def serve(settings: CribSettings, endpoint: Endpoint, say: Callable[[str],
         publisher = publisher_of(crib) if endpoint.takes_publications else None
         offerings = Offerings(crib.supervisor, crib.supervisor, crib.clock)
         tasks.start_soon(offerings.run)
-        servers = servers_of(crib, publisher, offerings, ring.secrets)
+        servers = servers_of(crib, publisher, offerings, ring.secrets, mode=endpoint.shown.mode)
         # What was made until now stays: nothing in it is garbage.
         gc.freeze()
         gc.set_threshold(_OBJECTS_A_COLLECTION)
         if endpoint.http is None:
+            server = servers.at(endpoint.shown)
             say(f"toolcrib: {counts(crib)} on standard input and output")
-            await serve_stdio(servers.at(MAIN), interrupt=crib.calls.interrupt)
+            await serve_stdio(server, interrupt=crib.calls.interrupt)
         else:
             await _serve_http(crib, servers, endpoint.http, say)
         tasks.cancel_scope.cancel()
@@ -101,6 +108,10 @@ async def _serve_http(
     async with anyio.create_task_group() as tasks:
         url = await tasks.start(listen)
         public = f", from outside {settings.public_endpoint}" if settings.public_url else ""
+        groups = visible_groups(Sight(crib.catalogue.snapshot))
+        if groups:
+            names = one_line(", ".join(group.name for group in groups), _GROUPS_LENGTH)
+            say(f"toolcrib: each group alone at {MCP_PATH}/GROUP: {names}")
         say(f"toolcrib: {counts(crib)} at {url}{public}")
 
 
@@ -109,6 +120,8 @@ def servers_of(
     publisher: CribPublisher | None,
     offerings: Offerings,
     keys: Keys | None = None,
+    *,
+    mode: EndpointMode | None = None,
 ) -> EndpointServers:
     """The servers of all endpoints of a running crib; only the plain one takes publications."""
 
@@ -123,7 +136,7 @@ def servers_of(
         )
         return server
 
-    return EndpointServers(crib.catalogue, build)
+    return EndpointServers(crib.catalogue, build, mode=mode)
 
 
 def counts(crib: Crib) -> str:
