@@ -1,7 +1,7 @@
 """Ends everything that runs inside its scopes at once, when it is told to.
 
 Not a time limit: it comes from outside, once, and for good. The path of calls uses it when the crib
-ends.
+ends, the surface when a client leaves.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class AgentSurface:
         asked = replace(asked, view=view, interaction=interaction_of(ctx), log=log_of(ctx))
         if ctx.request is not None:
             asked = replace(asked, caller_headers=ctx.request.headers)
-        with leaving_of(ctx.request).cancels():
+        with leaving_of(ctx.request).scope():
             answer = await self._answer(asked)
             if asked.tool not in META_TOOLS:
                 refuse_lacking(answer, ctx.protocol_version)

@@ -7,44 +7,19 @@ event store. There is none here: nobody would ever see the answer, so the call i
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-import anyio
+from toolcrib_registry.interruption import Interruption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LEAVING: Final = "toolcrib.leaving"
 
 
-class Leaving:
-    """Scopes that end when the client of one request leaves."""
-
-    def __init__(self) -> None:
-        self._scopes: set[anyio.CancelScope] = set()
-
-    @contextmanager
-    def cancels(self) -> Iterator[anyio.CancelScope]:
-        """A scope that is cancelled, without an exception, when the client leaves."""
-        with anyio.CancelScope() as scope:
-            self._scopes.add(scope)
-            try:
-                yield scope
-            finally:
-                self._scopes.discard(scope)
-
-    def left(self) -> None:
-        """The client has left."""
-        for scope in tuple(self._scopes):
-            scope.cancel()
-
-
 class LeavingClients:
-    """A layer that puts a `Leaving` into each request."""
+    """A layer that puts an `Interruption` into each request, which begins when its client leaves."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -54,18 +29,18 @@ class LeavingClients:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        leaving = Leaving()
+        leaving = Interruption()
 
         async def watched() -> Message:
             message = await receive()
             if message["type"] == "http.disconnect":
-                leaving.left()
+                leaving.begin()
             return message
 
         await self._app({**scope, _LEAVING: leaving}, watched, send)
 
 
-def leaving_of(request: Request | None) -> Leaving:
-    """The `Leaving` of a request; one that nothing ends outside of HTTP."""
+def leaving_of(request: Request | None) -> Interruption:
+    """The interruption of a request; one that never begins outside of HTTP."""
     found = None if request is None else request.scope.get(_LEAVING)
-    return found if isinstance(found, Leaving) else Leaving()
+    return found if isinstance(found, Interruption) else Interruption()
