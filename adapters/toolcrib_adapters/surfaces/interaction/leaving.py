@@ -19,7 +19,7 @@ _LEAVING: Final = "toolcrib.leaving"
 
 
 class LeavingClients:
-    """A layer that puts an `Interruption` into each request, which begins when its client leaves."""
+    """A layer that puts an `Interruption` into each request; it begins when the client leaves."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
