@@ -1037,6 +1037,15 @@ INTERACTION: Final = (
     ),
 )
 
+MANY_SOURCES: Final = (
+    Promise(
+        "field-o32-many-sources",
+        "Stored tools are there at once; sources that are dead, silent or missing hold up no other, "
+        "are named with the reason, and are served as soon as they can be reached.",
+        "field case O-32",
+    ),
+)
+
 OTHER_CLIENTS: Final = (
     Promise(
         "clients-table",
@@ -1061,5 +1070,6 @@ PROMISES: Final = (
     *EDGES,
     *ENDPOINTS,
     *INTERACTION,
+    *MANY_SOURCES,
     *OTHER_CLIENTS,
 )
