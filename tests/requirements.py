@@ -1040,7 +1040,8 @@ INTERACTION: Final = (
 MANY_SOURCES: Final = (
     Promise(
         "field-o32-many-sources",
-        "Stored tools are there at once; sources that are dead, silent or missing hold up no other, "
+        "Stored tools are there at once; sources that are dead, silent or missing hold up no "
+        "other, "
         "are named with the reason, and are served as soon as they can be reached.",
         "field case O-32",
     ),
