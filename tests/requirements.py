@@ -1016,6 +1016,17 @@ ENDPOINTS: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "endpoint-empty-says-why",
+        "An endpoint without tools names the likely reason in its list, its instructions and its "
+        "answers.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "field-o47-no-tools",
+        "A list of no tools never reaches a model without a word on why there are none.",
+        "O-47",
+    ),
+    Promise(
         "cli-profiles",
         "Profiles are made, changed, shown and taken away from the command line; what cannot be is "
         "refused with what would help, and changes nothing.",

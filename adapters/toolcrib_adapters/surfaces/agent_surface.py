@@ -26,7 +26,7 @@ from toolcrib_adapters.surfaces.pages import StaleCursorError, page
 from toolcrib_adapters.surfaces.session_modes import mode_of
 from toolcrib_adapters.surfaces.whole_answers import lay_beside, lay_interim
 from toolcrib_protocol.errors import INTERNAL, ToolError
-from toolcrib_protocol.result import Result
+from toolcrib_protocol.result import META_PREFIX, Result
 from toolcrib_registry.permissions import LOCAL_CALLER
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ _log = logging.getLogger(__name__)
 
 LIST_TTL_MS: Final = 60_000
 """How long a client may keep the tool list; it is told earlier if the list changes."""
+
+NO_TOOLS_META: Final = f"{META_PREFIX}no_tools"
+"""`_meta` key of an empty list: why it is empty."""
 
 
 class AgentSurface:
@@ -79,6 +82,8 @@ class AgentSurface:
             "cacheScope": "private",
             "resultType": "complete",
         }
+        if not listed.entries:
+            answer["_meta"] = {NO_TOOLS_META: self._tools.shown().why_empty}
         return {**answer, "nextCursor": following} if following else answer
 
     async def _entry(self, entry: JsonObject | NativeTool, version: str) -> JsonObject:

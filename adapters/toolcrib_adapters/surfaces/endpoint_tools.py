@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from toolcrib_adapters.surfaces.group_summary import summary, visible_groups
 from toolcrib_adapters.surfaces.meta_tools import definitions
 from toolcrib_adapters.surfaces.native_tools import NativeTool, definition_tokens
+from toolcrib_adapters.surfaces.no_tools import why_no_tools
 from toolcrib_adapters.surfaces.shown_names import bare_names
 from toolcrib_protocol.errors import UNKNOWN_TOOL, ToolError
 from toolcrib_protocol.json_value import dump_json
@@ -24,7 +25,7 @@ from toolcrib_registry.records import EndpointMode
 from toolcrib_registry.views import Sight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from toolcrib_adapters.surfaces.endpoints import Endpoint
     from toolcrib_adapters.surfaces.group_summary import GroupView
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.names import ToolId
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.permissions import Policy
+    from toolcrib_registry.ports import SourceState
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Shown:
 
     endpoint: Endpoint
     sight: Sight
+    states: Callable[[], Mapping[str, SourceState]]
 
     @cached_property
     def groups(self) -> tuple[GroupView, ...]:
@@ -75,6 +78,16 @@ class Shown:
         """All tools."""
         return _stamped(self.native.values())
 
+    @property
+    def why_empty(self) -> str:
+        """Why there is no tool, as sources are doing now; empty if there is one."""
+        return "" if self.sight.heads else why_no_tools(self.endpoint, self.sight, self.states())
+
+    @property
+    def empty_list(self) -> ToolList:
+        """The meta-tools of an endpoint without tools: they say why."""
+        return _stamped(definitions(self.why_empty))
+
     @cached_property
     def dynamic_list(self) -> ToolList:
         """The meta-tools, and the pinned tools in the order of the pins."""
@@ -95,7 +108,7 @@ class Shown:
         native = self.native.get(name) if self.endpoint.is_group else None
         if native is not None:
             return self._published_name(native.record.tool)
-        if self.endpoint.is_group:
+        if self.endpoint.is_group or not self.sight.heads:
             self._check_known(name)
         return name
 
@@ -107,7 +120,7 @@ class Shown:
                 raise
             close = nearest(name, self.native)
             hint = f"the nearest names are {', '.join(close)}" if close else "`tools/list` has all"
-            text = f"no tool of {self.endpoint.name} is called {name[:200]!r}; {hint}"
+            text = f"no tool here is called {name[:200]!r}; {self.why_empty or hint}"
             raise ToolError(UNKNOWN_TOOL, text, details={"nearest": [*close]}) from None
 
 
@@ -115,9 +128,12 @@ class EndpointTools:
     """Follows the catalogue for one endpoint; used from one event loop."""
 
     def __init__(self, catalogue: Catalogue, endpoint: Endpoint, policy: Policy) -> None:
+        """What `endpoint` shows to whom `policy` allows it."""
         self._catalogue = catalogue
         self._endpoint = endpoint
         self._policy = policy
+        self.states: Callable[[], Mapping[str, SourceState]] = dict
+        """What the sources of this process are doing."""
         self._shown: Shown | None = None
         self._mode: EndpointMode | None = None
         self._tokens: dict[str, int] = {}
@@ -133,7 +149,7 @@ class EndpointTools:
         if self._shown is None or self._shown.sight.snapshot is not snapshot:
             view = self._endpoint.view(snapshot)
             sight = Sight(snapshot, view, self._policy, LOCAL_CALLER)
-            self._shown = Shown(self._endpoint, sight)
+            self._shown = Shown(self._endpoint, sight, self.states)
             self._mode = self._settled(self._shown)
         return self._shown
 
@@ -152,9 +168,9 @@ class EndpointTools:
         """The list in `mode`, or in the present one."""
         shown = self.shown()
         mode = mode or self.mode
-        # An empty list tells a model nothing; the description of the search says why it is empty.
-        has_list = mode is EndpointMode.FULL and (bool(shown.native) or self._endpoint.is_group)
-        return shown.full_list if has_list else shown.dynamic_list
+        if not shown.sight.heads and not self._endpoint.is_group:
+            return shown.empty_list
+        return shown.full_list if mode is EndpointMode.FULL else shown.dynamic_list
 
     def stamp(self, kept: EndpointMode | None) -> str:
         """What tells the list of a session that keeps a mode from others."""

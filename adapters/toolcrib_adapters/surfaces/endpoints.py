@@ -72,9 +72,7 @@ class Endpoint:
             case EndpointKind.MAIN:
                 return True
             case EndpointKind.GROUP:
-                # A source that never listed anything has no group record yet.
-                homes = (source.group for source in snapshot.sources.values())
-                return self.name in snapshot.groups or self.name in homes
+                return is_group(self.name, snapshot)
             case EndpointKind.PROFILE:
                 return self.name == DEFAULT_PROFILE or self.name in snapshot.profiles
 
@@ -96,6 +94,11 @@ class Endpoint:
         groups = self.view(snapshot).groups
         ordered = (snapshot.sources[name] for name in sorted(snapshot.sources))
         return tuple(s for s in ordered if groups is None or s.group in groups)
+
+
+def is_group(name: str, snapshot: Snapshot) -> bool:
+    """Whether there is a group of that name; a source that never listed has no record of it yet."""
+    return name in snapshot.groups or name in {s.group for s in snapshot.sources.values()}
 
 
 MAIN: Final = Endpoint(EndpointKind.MAIN)

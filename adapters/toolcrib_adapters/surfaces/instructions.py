@@ -30,6 +30,5 @@ def instructions_of(tools: EndpointTools) -> str | None:
     if tools.endpoint.is_group:
         group = shown.sight.snapshot.groups.get(tools.endpoint.name)
         told = (group.description or group.title) if group is not None else ""
-        return told or None
-    is_full = tools.mode is EndpointMode.FULL and shown.native
-    return _AFTER_FAILURE if is_full else _DYNAMIC
+        return "\n".join(part for part in (told, shown.why_empty) if part) or None
+    return _AFTER_FAILURE if tools.mode is EndpointMode.FULL else _DYNAMIC

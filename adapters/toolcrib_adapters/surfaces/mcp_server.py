@@ -59,6 +59,9 @@ class CribServer(Server[None]):
     keys: Keys
     """Seal what clients have to bring back; at first a key of this server alone."""
 
+    tools: EndpointTools
+    """What is shown."""
+
     clients: ListChanges
     """Who is connected, and how they are told of changes."""
 
@@ -161,6 +164,7 @@ def build_server(
         get_tool_input_schema=surface.input_schema,
         on_subscriptions_listen=changes.listen,
     )
+    server.tools = tools
     server.tell = lambda: instructions_of(tools)
     server.add_request_handler("tools/list", PaginatedRequestParams, surface.list_tools)
     server.add_request_handler("tools/call", CallToolRequestParams, surface.call)

@@ -93,7 +93,9 @@ class MetaToolAnswers:
             )
             for answer in found.queries
         )
-        return ShownAnswer(queries, now.groups, found.revision, detail, found.degraded)
+        return ShownAnswer(
+            queries, now.groups, found.revision, detail, found.degraded, now.why_empty
+        )
 
     def _hit(self, tool: ToolRecord, hit: Hit) -> ShownHit:
         # A tool that was retired since the search ran is shown as it was; calling it says what

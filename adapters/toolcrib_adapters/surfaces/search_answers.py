@@ -68,6 +68,7 @@ class ShownAnswer:
         revision: of the catalogue that was searched.
         detail: `names`, `signatures` or `schemas`.
         degraded: what is missing from the search at the moment, or None.
+        why_empty: why there is no tool at all; empty if there is one.
     """
 
     queries: tuple[ShownQuery, ...]
@@ -75,6 +76,7 @@ class ShownAnswer:
     revision: int
     detail: str
     degraded: str | None = None
+    why_empty: str = ""
 
     @property
     def token_budget(self) -> int:
@@ -161,7 +163,9 @@ def _text(answer: ShownAnswer, parameters: int, description: int) -> str:
                 f"For {query.query!r}:" if query.hits else f"For {query.query!r}: nothing fits"
             )
         lines += [_line(hit, parameters, description) for hit in query.hits]
-    if answer.has_empty:
+    if answer.why_empty:
+        lines.append(answer.why_empty)
+    elif answer.has_empty:
         lines += [_NOTHING, summary(answer.groups)]
     else:
         lines.append(f"Run one with {CALL_TOOL}; {DESCRIBE_TOOLS} shows full schemas.")

@@ -131,6 +131,7 @@ def servers_of(
             crib.catalogue, crib.calls, crib.search, publisher=taker, endpoint=endpoint
         )
         server.keys = keys or server.keys
+        server.tools.states = lambda: crib.supervisor.states
         server.let_through(
             PassThrough(offerings, crib.catalogue, endpoint, server.clients, crib.clock)
         )
