@@ -1042,9 +1042,99 @@ ENDPOINTS: Final = (
 INTERACTION: Final = (
     Promise(
         "interaction-questions",
-        "What a source asks in the middle of a call (a form, a page, a model, folders) reaches the "
-        "caller of that call in all four pairs of generations, and its answer comes back.",
+        "What a source asks in the middle of a call (a form, a page, a model, folders) reaches "
+        "the caller of that call in all four pairs of generations, and its answer comes back.",
         "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-abilities",
+        "Nothing is offered to a source that the caller did not declare; an older source is "
+        "told once what some caller may answer.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-lists",
+        "Nobody is asked within a list of calls; the call that asks is answered as `needs_human`.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-attribution",
+        "A question is put to the person whose call asks it, or to nobody.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-patience",
+        "The time limit of a call stands still while a person is asked.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-refusals",
+        "A person's no and a client's error reach the source, or end the call.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-withdrawn",
+        "A question of a call that is cancelled is withdrawn from the person.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-sealed",
+        "What a stateless caller brings back is sealed: bound to its call and a time, refused "
+        "with a reason after any change.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-replicas",
+        "A second process of the same crib goes on where the first one asked.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-key-ring",
+        "The keys are in one file of one owner, made once, shared by all replicas.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-key-rotation",
+        "After a rotation the new key seals and the older ones open.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-parked",
+        "The call of an older source waits for a stateless caller, so long, so many, and is "
+        "cancelled at the source when nobody comes.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-parked-elsewhere",
+        "An answer for a call that waits in another process says where.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-stdio-modern",
+        "A stateless client over one pipe answers by calling again.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "field-o22-cancel",
+        "A cancelled call is cancelled at the source under the source's own request id, through "
+        "every form of call.",
+        "field case O-22",
+    ),
+    Promise(
+        "field-o22-disconnect",
+        "The call of a client that left is cancelled at the source, in both generations.",
+        "field case O-22",
+    ),
+    Promise(
+        "field-o22-progress",
+        "Progress carries the caller's own token; none is sent that was not asked for.",
+        "field case O-22",
+    ),
+    Promise(
+        "field-o26-nobody-to-ask",
+        "A question that its caller cannot answer is declined at once, and the call ends with "
+        "an error for a person.",
+        "field case O-26",
     ),
 )
 

@@ -32,6 +32,7 @@ PARTS: Final[dict[str, Part]] = {
     "cli.import": Part("toolcrib_adapters.surfaces.cli.import_command:register"),
     "cli.overlays": Part("toolcrib_adapters.surfaces.cli.overlay_commands:register"),
     "cli.profile": Part("toolcrib_adapters.surfaces.cli.profile_commands:register"),
+    "cli.keys": Part("toolcrib_adapters.surfaces.cli.keys_commands:register"),
     "cli.publish": Part("toolcrib_adapters.surfaces.cli.publish_command:register"),
     "cli.search": Part("toolcrib_adapters.surfaces.cli.search_command:register"),
     "cli.serve": Part("toolcrib_adapters.surfaces.cli.serve_command:register"),

@@ -136,7 +136,8 @@ def _write_new(path: Path, keys: tuple[Key, ...]) -> None:
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
     finally:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
 
 
 def _write(path: Path, keys: tuple[Key, ...]) -> None:

@@ -66,7 +66,7 @@ QUESTIONS: dict[str, Answer] = {
     },
 }
 NAMES = ("ask", "ask_again", "wait", "quiet", "seen")
-seen: dict[str, list[Any]] = {"capabilities": [], "answers": [], "cancelled": [], "progress": []}
+seen: dict[str, list[Any]] = {"capabilities": [], "answers": [], "cancelled": [], "tokens": []}
 
 
 async def list_tools(_ctx: Context, _params: types.PaginatedRequestParams | None) -> Answer:
@@ -93,6 +93,7 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Answer
     except anyio.get_cancelled_exc_class():
         seen["cancelled"].append({"id": ctx.request_id, **given})
         raise
+    seen["tokens"].append((ctx.meta or {}).get("progress_token"))
     return told({"quiet": given})
 
 

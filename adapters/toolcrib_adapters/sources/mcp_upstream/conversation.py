@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 DECLINED_SECONDS: Final = 0.5
 """How long a call whose question was declined may still take: some finish with less."""
+_WITHDRAW_SECONDS: Final = 1.0
+"""How long a caller may take to hear that its answer is not wanted any more."""
 
 
 async def answered(
@@ -56,6 +58,7 @@ class Conversation:
         self._patience = patience
         self._request = anyio.CancelScope()
         self._asking: set[anyio.CancelScope] = set()
+        self._ended = anyio.Event()
 
     async def carry(self, request: Awaitable[JsonObject]) -> JsonObject | None:
         """The raw answer of the request; None if it was given up after a question was declined.
@@ -66,9 +69,16 @@ class Conversation:
             with self._request:
                 return await request
         finally:
-            for scope in tuple(self._asking):
-                scope.cancel()
+            await self._withdraw()
         return None
+
+    async def _withdraw(self) -> None:
+        """End the questions that are still open, while the caller can still be told."""
+        for scope in self._asking:
+            scope.cancel()
+        with anyio.move_on_after(_WITHDRAW_SECONDS, shield=True):
+            while self._asking:
+                await self._ended.wait()
 
     async def answer(self, question: Question) -> JsonObject | None:
         """The caller's answer; None if the question has to be declined.
@@ -84,6 +94,8 @@ class Conversation:
             self.decline(refusal)
         finally:
             self._asking.discard(scope)
+            ended, self._ended = self._ended, anyio.Event()
+            ended.set()
         return None
 
     def decline(self, refusal: ToolError) -> None:

@@ -25,7 +25,7 @@ from toolcrib_adapters.sources.mcp_upstream.answers import (
 )
 from toolcrib_adapters.sources.mcp_upstream.conversation import Conversation, answered
 from toolcrib_adapters.sources.mcp_upstream.failures import RequestError
-from toolcrib_adapters.sources.mcp_upstream.parking import HERE, ParkedCall
+from toolcrib_adapters.sources.mcp_upstream.parking import HERE
 from toolcrib_protocol.errors import (
     INVALID_ARGUMENTS,
     NEEDS_INPUT,
@@ -41,11 +41,11 @@ from toolcrib_registry.patience import Patience
 
 if TYPE_CHECKING:
     from toolcrib_adapters.sources.mcp_upstream.desk import Desk
-    from toolcrib_adapters.sources.mcp_upstream.parking import ParkingLot
+    from toolcrib_adapters.sources.mcp_upstream.parking import ParkedCall, ParkingLot
     from toolcrib_adapters.sources.mcp_upstream.wire import Wire
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.interaction import Interaction
-    from toolcrib_registry.ports import CallContext, Progress
+    from toolcrib_registry.ports import CallContext
 
 _CALL: Final = "tools/call"
 TASKS: Final = "io.modelcontextprotocol/tasks"
@@ -199,24 +199,20 @@ class Exchange:
         """The call, started in a task of its own that can outlive its caller's request."""
         endless = Patience(inf)
         caller = self.context.interaction
-        parked = ParkedCall(
-            lambda call: Conversation(self.tool, replace(caller, ask=call.ask), endless)
-        )
+        wants_progress = self.context.report_progress is not None
 
-        async def report(progress: Progress) -> None:
-            if parked.report is not None:
-                await parked.report(progress)
+        def converse(call: ParkedCall) -> Conversation:
+            return Conversation(self.tool, replace(caller, ask=call.ask), endless)
 
         async def carry(call: ParkedCall) -> JsonObject | None:
+            on_progress = call.report_progress if wants_progress else None
             async with desk.call(call.conversation, self.patience):
-                wants = self.context.report_progress is not None
                 request = wire.request(
-                    _CALL, self.params, patience=endless, on_progress=report if wants else None
+                    _CALL, self.params, patience=endless, on_progress=on_progress
                 )
                 return await call.conversation.carry(request)
 
-        lot.start(parked, carry)
-        return parked
+        return lot.start(converse, carry)
 
     async def _round(self, parked: ParkedCall) -> Result:
         """What a parked call comes to while its caller waits."""

@@ -55,12 +55,12 @@ class ParkedCall:
         report: where progress of the present round goes.
     """
 
-    def __init__(self, conversation: Callable[[ParkedCall], Conversation]) -> None:
+    def __init__(self, lot: ParkingLot, conversation: Callable[[ParkedCall], Conversation]) -> None:
+        self._lot = lot
         self.id = uuid4().hex
         self.report: Callable[[Progress], Awaitable[None]] | None = None
         self.is_over = False
         self.conversation = conversation(self)
-        self._lot: ParkingLot | None = None
         self._answer: JsonObject | None = None
         self._failure: RequestError | ToolError | None = None
         self._open: dict[str, _Waiting] = {}
@@ -76,11 +76,8 @@ class ParkedCall:
             for key, waiting in self._open.items()
         }
 
-    async def run(
-        self, lot: ParkingLot, request: Callable[[ParkedCall], Awaitable[JsonObject | None]]
-    ) -> None:
+    async def run(self, request: Callable[[ParkedCall], Awaitable[JsonObject | None]]) -> None:
         """Carry out the call, to be started as a task of its own."""
-        self._lot = lot
         try:
             with self._scope:
                 self._answer = await request(self)
@@ -96,8 +93,8 @@ class ParkedCall:
         Raises:
             ToolError: `at_capacity`: too many calls wait already.
         """
-        if self._lot is not None and not self._lot.has_room_for(self):
-            text = f"{MOST_PARKED} calls wait for answers of their callers already"
+        if not self._lot.has_room_for(self):
+            text = f"{self._lot.most} calls wait for answers of their callers already"
             raise ToolError(AT_CAPACITY, text, ErrorKind.RETRYABLE)
         self._asked += 1
         waiting = self._open[f"q{self._asked}"] = _Waiting(question)
@@ -108,6 +105,11 @@ class ParkedCall:
         finally:
             self._open.pop(key, None)
         return waiting.answer
+
+    async def report_progress(self, progress: Progress) -> None:
+        """Hand progress to the caller of the present round, if it wants any."""
+        if self.report is not None:
+            await self.report(progress)
 
     def take(self, responses: JsonObject) -> None:
         """Hand answers to the questions that wait for them; others are not looked at."""
@@ -130,7 +132,7 @@ class ParkedCall:
         if self._failure is not None:
             raise self._failure
         if not self.is_over:
-            self._scope.deadline = anyio.current_time() + PARKED_SECONDS
+            self._scope.deadline = anyio.current_time() + self._lot.seconds
         return self._answer
 
     def cancel(self) -> None:
@@ -143,10 +145,19 @@ class ParkedCall:
 
 
 class ParkingLot:
-    """The parked calls of one upstream."""
+    """The parked calls of one upstream.
 
-    def __init__(self, source: str) -> None:
+    Attributes:
+        seconds: see `PARKED_SECONDS`.
+        most: see `MOST_PARKED`.
+    """
+
+    def __init__(
+        self, source: str, *, seconds: float = PARKED_SECONDS, most: int = MOST_PARKED
+    ) -> None:
         self._source = source
+        self.seconds = seconds
+        self.most = most
         self._calls: dict[str, ParkedCall] = {}
         self._tasks: anyio.abc.TaskGroup | None = None
 
@@ -162,8 +173,10 @@ class ParkingLot:
                 tasks.cancel_scope.cancel()
 
     def start(
-        self, call: ParkedCall, request: Callable[[ParkedCall], Awaitable[JsonObject | None]]
-    ) -> None:
+        self,
+        conversation: Callable[[ParkedCall], Conversation],
+        request: Callable[[ParkedCall], Awaitable[JsonObject | None]],
+    ) -> ParkedCall:
         """Carry out a call that may have to be parked.
 
         Raises:
@@ -171,21 +184,23 @@ class ParkingLot:
         """
         if self._tasks is None:
             raise RequestError(CONNECTION_CLOSED, "Connection closed")
+        call = ParkedCall(self, conversation)
         self._calls[call.id] = call
         self._tasks.start_soon(self._run, call, request)
+        return call
 
     async def _run(
         self, call: ParkedCall, request: Callable[[ParkedCall], Awaitable[JsonObject | None]]
     ) -> None:
         try:
-            await call.run(self, request)
+            await call.run(request)
         finally:
             self._calls.pop(call.id, None)
 
     def has_room_for(self, call: ParkedCall) -> bool:
         """Whether one more call may wait; a call that waits already may ask more."""
         waiting = sum(1 for other in self._calls.values() if other is not call and other.requests)
-        return waiting < MOST_PARKED
+        return waiting < self.most
 
     def returned(self, call_id: str, place: str) -> ParkedCall:
         """The call that its caller comes back for.
@@ -205,6 +220,6 @@ class ParkingLot:
         else:
             text = (
                 f"the call of {self._source!r} does not wait any more: it was cancelled after "
-                f"{PARKED_SECONDS:g} s, or its server went away; call again without the answer"
+                f"{self.seconds:g} s, or its server went away; call again without the answer"
             )
         raise ToolError(CALL_NOT_HERE, text, details={"place": place})

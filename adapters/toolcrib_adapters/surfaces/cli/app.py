@@ -36,6 +36,7 @@ _PARTS_OF_COMMANDS: Final = {
     "call": "cli.call",
     "publish": "cli.publish",
     "profile": "cli.profile",
+    "keys": "cli.keys",
     "serve": "cli.serve",
     "demo": "cli.demo",
 }

@@ -95,7 +95,8 @@ async def started(script: str, *words: str) -> AsyncIterator[str]:
         assert process.stdout is not None
         try:
             with anyio.fail_after(PATIENCE):
-                yield (await TextReceiveStream(process.stdout).receive()).strip()
+                url = (await TextReceiveStream(process.stdout).receive()).strip()
+            yield url
         finally:
             if process.returncode is None:
                 process.kill()
@@ -152,7 +153,10 @@ class Person:
     name: str = "Ada"
     asked: list[Any] = field(default_factory=list)
     waits: bool = False
+    says_no: bool = False
+    fails: bool = False
     reached: anyio.Event = field(default_factory=anyio.Event)
+    withdrawn: anyio.Event = field(default_factory=anyio.Event)
 
     async def elicited(
         self, _ctx: ClientRequestContext, params: types.ElicitRequestParams
@@ -160,7 +164,12 @@ class Person:
         self.asked.append(params)
         self.reached.set()
         if self.waits:
-            await anyio.sleep_forever()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                self.withdrawn.set()
+        if self.says_no:
+            return types.ElicitResult(action="decline")
         if "age" in params.message or "old" in params.message:
             return types.ElicitResult(action="accept", content={"age": 36})
         content = None if params.mode == "url" else {"name": self.name}
@@ -168,8 +177,10 @@ class Person:
 
     async def sampled(
         self, _ctx: ClientRequestContext, params: types.CreateMessageRequestParams
-    ) -> types.CreateMessageResult:
+    ) -> types.CreateMessageResult | types.ErrorData:
         self.asked.append(params)
+        if self.fails:
+            return types.ErrorData(code=-1, message="User rejected the request")
         text = types.TextContent(type="text", text=f"hello from {self.name}")
         return types.CreateMessageResult(role="assistant", content=text, model="m")
 
@@ -202,3 +213,15 @@ async def client_at(
     mode = "legacy" if generation == "legacy" else "auto"
     async with Client(url, mode=mode, **answering, **settings) as client:
         yield client
+
+
+@dataclass
+class Noted:
+    """Waits for the first progress of a call."""
+
+    came: anyio.Event = field(default_factory=anyio.Event)
+
+    async def note(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        self.came.set()

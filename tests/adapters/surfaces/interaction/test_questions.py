@@ -7,10 +7,13 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.adapters.surfaces.doors import over_http
 from tests.adapters.surfaces.interaction.counter import (
     CALLERS,
     UPSTREAMS,
+    Noted,
     Person,
+    client_at,
     client_of,
     counter,
 )
@@ -44,3 +47,123 @@ async def test_a_question_reaches_the_caller_and_its_answer_comes_back(
     assert through.structured_content["form"]["content"] == {"name": "Ada"}
     assert twice.structured_content == {"name": "Ada", "age": 36}
     assert len(person.asked) == 7
+
+
+@pytest.mark.promise("field-o26-nobody-to-ask")
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+@pytest.mark.parametrize("caller", CALLERS)
+async def test_a_caller_that_cannot_be_asked_gets_an_error_for_a_person_at_once(
+    caller: str, upstream: str
+) -> None:
+    async with counter(upstream) as made, client_of(made.server(), caller, None) as client:
+        with anyio.fail_after(20):
+            result = await client.call_tool(
+                "call_tool", {"name": "desk__ask", "arguments": {"questions": ["form"]}}
+            )
+    error = error_of(result)
+    assert (error["code"], error["kind"]) == ("needs_input", "needs_human")
+    assert "Who are you?" in error["message"]
+    assert "did not declare" in error["message"]
+
+
+@pytest.mark.promise("interaction-abilities")
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+async def test_nothing_is_offered_upstream_that_the_caller_did_not_declare(upstream: str) -> None:
+    async with counter(upstream) as made:
+        async with client_of(made.server(), "modern", None) as client:
+            await client.call_tool("desk__quiet", {})
+        seen = (await made.seen())["capabilities"]
+    # An older server is told once, before anybody calls, what some caller may answer.
+    all_of_them: Any = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+    assert seen[0] == (all_of_them if "legacy" in upstream else {})
+
+
+@pytest.mark.promise("interaction-lists")
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+async def test_nobody_is_asked_within_a_list_of_calls(upstream: str) -> None:
+    person = Person()
+    calls = [{"name": "desk__ask"}, {"name": "desk__quiet", "arguments": {"n": 1}}]
+    async with counter(upstream) as made, client_of(made.server(), "modern", person) as client:
+        # Tools that ended without asking are known to be quiet over one pipe.
+        await client.call_tool("desk__quiet", {})
+        listed = await client.call_tool("call_tool", {"calls": calls})
+    asking, quiet = listed.structured_content["results"]
+    assert asking["error"]["code"] == "needs_input"
+    assert "within a list" in asking["error"]["message"]
+    assert quiet["data"] == {"quiet": {"n": 1}}
+    assert person.asked == []
+
+
+@pytest.mark.promise("interaction-attribution")
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+async def test_each_of_two_people_is_asked_what_their_own_call_asks(
+    upstream: str, caller: str
+) -> None:
+    people = [Person("Ada"), Person("Bob")]
+    heard: dict[str, Any] = {}
+
+    async with counter(upstream) as made, over_http(made.server()) as url:
+
+        async def call(person: Person) -> None:
+            async with client_at(url, caller, person) as client:
+                result = await client.call_tool("desk__ask", {"questions": ["form"]})
+                heard[person.name] = result.structured_content
+
+        # Over one pipe, a tool that has asked once is called one at a time.
+        await call(Person("first"))
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as tasks:
+                for person in people:
+                    tasks.start_soon(call, person)
+    for name in ("Ada", "Bob"):
+        assert heard[name]["form"]["content"] == {"name": name}
+
+
+@pytest.mark.promise("interaction-attribution")
+async def test_a_question_of_nobody_knows_whom_is_put_to_nobody() -> None:
+    people = [Person("Ada"), Person("Bob")]
+    codes: list[str] = []
+    async with counter("stdio legacy") as made, over_http(made.server()) as url:
+
+        async def call(person: Person, name: str) -> None:
+            async with client_at(url, "legacy", person) as client:
+                result = await client.call_tool(name, {}, progress_callback=noted.note)
+                codes.append(error_of(result)["code"])
+
+        noted = Noted()
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(call, people[0], "desk__wait")
+                await noted.came.wait()
+                tasks.start_soon(call, people[1], "desk__ask")
+    assert codes == ["needs_input", "needs_input"]
+    assert people[0].asked == people[1].asked == []
+
+
+@pytest.mark.promise("interaction-refusals")
+@pytest.mark.parametrize("upstream", UPSTREAMS)
+@pytest.mark.parametrize("caller", CALLERS)
+async def test_a_person_may_say_no(caller: str, upstream: str) -> None:
+    person = Person(says_no=True)
+    async with counter(upstream) as made, client_of(made.server(), caller, person) as client:
+        result = await client.call_tool("desk__ask", {"questions": ["form"]})
+    assert result.structured_content["form"] == {"action": "decline"}
+
+
+@pytest.mark.promise("interaction-refusals")
+@pytest.mark.parametrize("upstream", ["stdio", "http legacy"])
+async def test_an_error_of_the_client_is_told(upstream: str) -> None:
+    """An older upstream hears the error itself; to a newer one no error can be sent."""
+    person = Person(fails=True)
+    async with counter(upstream) as made, client_of(made.server(), "legacy", person) as client:
+        result = await client.call_tool("desk__ask", {"questions": ["model"]})
+    if "legacy" in upstream:
+        assert result.structured_content["model"] == {"error": -1}
+    else:
+        assert "User rejected" in error_of(result)["message"]
+
+
+def error_of(result: Any) -> Any:
+    assert result.is_error, result
+    return result.meta["io.toolcrib/error"]
