@@ -1157,6 +1157,72 @@ OTHER_CLIENTS: Final = (
     ),
 )
 
+WAYS_IN: Final = (
+    Promise(
+        "attach-shared",
+        "Clients that each start `toolcrib serve --stdio` on one home share one crib, which runs "
+        "the sources once and ends with the last of them.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-race",
+        "Of clients that start at the same moment exactly one starts a crib.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-takeover",
+        "If the shared crib ends, its clients go on with the next one, in both generations of the "
+        "protocol; calls that ran are answered first or said to be of unknown outcome, never sent "
+        "twice.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-stale-socket",
+        "What a crib that was killed leaves behind is no obstacle to the next one.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-long-path",
+        "A home whose path is too long for a socket is shared by a socket elsewhere, in a "
+        "folder of the user's own.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-environment",
+        "A client's folder and environment do not change what shared sources see; where variables "
+        "that they use differ, the client is told, without their values.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-options",
+        "A client of a shared crib gets the group, profile or mode that it was started with.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-alone",
+        "`--no-attach` gives a client a crib of its own, as does a database that is not the "
+        "running crib's.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-http",
+        "A crib that serves HTTP serves the clients on standard streams of its home and the calls "
+        "of the command line, too; one that clients started makes way for it.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-lines",
+        "Messages of many megabytes and odd bytes pass through a bridge; a client that does not "
+        "read holds up no other.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-signal",
+        "A bridge ends at once when told to, also while its client does not read.",
+        "issue 3, section 1",
+    ),
+)
+
 PROMISES: Final = (
     *HOUSE,
     *CONTRACT,
@@ -1174,4 +1240,5 @@ PROMISES: Final = (
     *INTERACTION,
     *MANY_SOURCES,
     *OTHER_CLIENTS,
+    *WAYS_IN,
 )

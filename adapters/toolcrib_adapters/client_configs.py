@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from toolcrib_adapters.relative_paths import with_folder
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_protocol.json_value import parse_json
 from toolcrib_protocol.names import GROUP_NAME, slug
@@ -133,6 +134,9 @@ def _entry(name: str, entry: Json, path: Path) -> FoundSource | SkippedEntry:
     clean = _translated(spec, path, notes)
     if not isinstance(clean, dict):  # a mapping stays a mapping; this tells the type checker so
         raise TypeError(clean)
+    clean = with_folder(clean, _workspace(path))
+    if clean.get("cwd") and not spec.get("cwd"):
+        notes.append(f"it names files of {clean['cwd']}, and runs there")
     usable = name if GROUP_NAME.fullmatch(name) else slug(name)
     if usable != name:
         notes.insert(0, f"the name {name!r} cannot be used and became {usable!r}")
@@ -210,9 +214,13 @@ def _translated_text(text: str, path: Path, notes: list[str]) -> str:
         )
         return f"${{{name}}}"
 
-    folder = path.absolute().parent
-    workspace = folder.parent if folder.name in {".vscode", ".cursor"} else folder
-    text = text.replace("${workspaceFolder}", str(workspace)).replace(
+    text = text.replace("${workspaceFolder}", str(_workspace(path))).replace(
         "${userHome}", str(Path.home())
     )
     return _INPUT.sub(variable, _ENV.sub(r"${\1}", text))
+
+
+def _workspace(path: Path) -> Path:
+    """The folder that the servers of the file at `path` mean by relative paths."""
+    folder = path.absolute().parent
+    return folder.parent if folder.name in {".vscode", ".cursor"} else folder

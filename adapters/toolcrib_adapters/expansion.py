@@ -17,6 +17,8 @@ from toolcrib_protocol.errors import INVALID_SETTINGS, ErrorKind, ToolError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from toolcrib_protocol.json_value import Json
+
 _PLACE: Final = re.compile(
     r"(?P<escape>\$\$\{)|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^${}]*))?\}|(?P<odd>\$\{)"
 )
@@ -61,6 +63,19 @@ class Expansion:
                 f"the environment variable {name} is not set; set it, or write ${{{name}:-default}}"
             )
         return match["default"]
+
+
+def variables_in(value: Json) -> set[str]:
+    """The names of the variables that the settings `value` would be filled in with."""
+    if isinstance(value, str):
+        return {match["name"] for match in _PLACE.finditer(value) if match["name"]}
+    if isinstance(value, dict):
+        return {name for item in value.values() for name in variables_in(item)}
+    return (
+        {name for item in value for name in variables_in(item)}
+        if isinstance(value, list)
+        else set()
+    )
 
 
 def _refused(text: str) -> ToolError:

@@ -46,7 +46,8 @@ class EndpointServers:
         Args:
             catalogue: what there is.
             build: makes the server of an endpoint.
-            mode: that of the plain endpoint, whatever its profile says; None: as it says.
+            mode: that of the plain endpoint, unless it is asked for with another one; None: as its
+                profile says.
         """
         self._catalogue = catalogue
         self._mode = mode
@@ -60,7 +61,7 @@ class EndpointServers:
             ToolError: `unknown_group` or `unknown_profile`, with the nearest names.
         """
         if endpoint.kind is EndpointKind.MAIN:
-            endpoint = replace(endpoint, mode=self._mode)
+            endpoint = replace(endpoint, mode=endpoint.mode or self._mode)
         snapshot = self._catalogue.snapshot
         if not endpoint.exists(snapshot):
             raise not_there(endpoint, self._names(endpoint))

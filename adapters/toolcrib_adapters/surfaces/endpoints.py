@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.errors import UNKNOWN_GROUP, UNKNOWN_PROFILE, ToolError
+from toolcrib_protocol.errors import INVALID_SETTINGS, UNKNOWN_GROUP, UNKNOWN_PROFILE, ToolError
 from toolcrib_protocol.names import nearest
 from toolcrib_registry.records import DEFAULT_PROFILE, EndpointMode, ProfileRecord
 from toolcrib_registry.views import View
@@ -112,6 +112,29 @@ def endpoint_at(path: str) -> Endpoint:
     if rest.startswith(_PROFILES):
         return Endpoint(EndpointKind.PROFILE, rest.removeprefix(_PROFILES))
     return Endpoint(EndpointKind.GROUP, rest)
+
+
+def shown(group: str | None, profile: str | None, mode: str | None) -> Endpoint:
+    """The endpoint that a client asks for with `--group`, `--profile` and `--mode`.
+
+    Raises:
+        ToolError: `invalid_settings`: they exclude each other, or there is no such mode.
+    """
+    if group is not None and (profile is not None or mode is not None):
+        raise ToolError(
+            INVALID_SETTINGS,
+            "a group is always listed in full; give --group alone, or --profile and --mode",
+        )
+    if group is not None:
+        return Endpoint(EndpointKind.GROUP, group)
+    try:
+        chosen = None if mode is None else EndpointMode(mode)
+    except ValueError as error:
+        modes = ", ".join(EndpointMode)
+        raise ToolError(INVALID_SETTINGS, f"no mode is called {mode!r}; use {modes}") from error
+    if profile is not None:
+        return Endpoint(EndpointKind.PROFILE, profile, chosen)
+    return replace(MAIN, mode=chosen)
 
 
 def not_there(endpoint: Endpoint, names: Sequence[str]) -> ToolError:

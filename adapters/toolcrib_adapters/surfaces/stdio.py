@@ -7,7 +7,6 @@ it opened is closed.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from toolcrib_adapters.surfaces.checked_streams import checked_streams
+from toolcrib_adapters.surfaces.standard_streams import lines_of, received
 from toolcrib_adapters.surfaces.stop_signals import stop_signals
 
 if TYPE_CHECKING:
@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.surfaces.mcp_server import CribServer
 
-_log = logging.getLogger(__name__)
-
-_CHUNK: Final = 65_536
 _ANSWER_SECONDS: Final = 1.0
 """How long the answers of interrupted calls may take to leave; who ended us waits seconds only."""
-_LONGEST_LINE: Final = 64 * 1024 * 1024
 
 
 async def serve_stdio(server: CribServer, interrupt: Callable[[], None] = lambda: None) -> None:
@@ -64,7 +60,7 @@ async def serve_stdio(server: CribServer, interrupt: Callable[[], None] = lambda
 
 
 class _Lines:
-    """The lines of a file descriptor; waiting for one can be cancelled, unlike in a thread."""
+    """The lines of a file descriptor, as the SDK's server expects them."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -77,31 +73,15 @@ class _Lines:
         self._waiting.cancel()
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        pending = bytearray()
-        while chunk := await self._read():
-            pending += chunk
-            if b"\n" in chunk:
-                *lines, pending = pending.split(b"\n")
-                for line in lines:
-                    yield line.decode("utf-8", "replace")
-            if len(pending) > _LONGEST_LINE:
-                _log.error("a message of more than %d bytes; ending the connection", _LONGEST_LINE)
-                return
+        async for line in lines_of(self._read):
+            yield line.decode("utf-8", "replace")
 
     async def _read(self) -> bytes:
         if self._has_ended:
             return b""
         with anyio.CancelScope() as self._waiting:
-            return await self._next_chunk()
+            return await received(self._descriptor)
         return b""
-
-    async def _next_chunk(self) -> bytes:
-        try:
-            await anyio.wait_readable(self._descriptor)
-        except OSError:
-            # A regular file is always readable and cannot be waited for.
-            return await anyio.to_thread.run_sync(os.read, self._descriptor, _CHUNK)
-        return os.read(self._descriptor, _CHUNK)
 
 
 @contextmanager

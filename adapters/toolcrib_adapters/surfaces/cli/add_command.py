@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolcrib_adapters.main import open_store
+from toolcrib_adapters.relative_paths import with_folder
 from toolcrib_adapters.surfaces.cli.refreshing import connect_once, failed_source, print_rows
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_adapters.surfaces.cli.targets import python_target
@@ -169,7 +170,9 @@ def _mcp_spec(
         "args": [*command[1:]],
         "env": _pairs(env, "--env"),
     }
-    return {**spec, "cwd": str(cwd.expanduser().absolute())} if cwd else spec
+    if cwd:
+        return {**spec, "cwd": str(cwd.expanduser().absolute())}
+    return with_folder(spec, Path.cwd())
 
 
 def _pairs(texts: list[str], option: str) -> JsonObject:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import anyio
 import typer
 
+from toolcrib_adapters.expansion import variables_in
+from toolcrib_adapters.extras import load
 from toolcrib_adapters.main import open_crib, open_store
+from toolcrib_adapters.surfaces.attach.greeting import RETIRING, differing
+from toolcrib_adapters.surfaces.attach.link import GONE, greeted
+from toolcrib_adapters.surfaces.attach.place import CAN_ATTACH, Place, RunAlone
 from toolcrib_adapters.surfaces.cli.output import EXIT_CODES
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
+from toolcrib_adapters.surfaces.cli.wishes import wish_of
+from toolcrib_protocol.errors import OUTCOME_UNKNOWN, SOURCE_UNAVAILABLE, ErrorKind, ToolError
 from toolcrib_protocol.json_value import dump_json, parse_json
-from toolcrib_registry.calls import Call
+from toolcrib_protocol.result import Result
 
 if TYPE_CHECKING:
-    from toolcrib_protocol.json_value import Json
-    from toolcrib_protocol.result import Result
+    from collections.abc import Collection
+
+    from toolcrib_adapters.surfaces.attach.link import Link
+    from toolcrib_protocol.json_value import Json, JsonObject
 
 
 def register(app: typer.Typer) -> None:
@@ -32,15 +41,26 @@ def call(
     timeout: Annotated[
         float | None, typer.Option(help="Seconds; default: the tool's own or 30.", min=0.1)
     ] = None,
+    attach: Annotated[
+        bool, typer.Option(help="Let a crib that runs already make the call.")
+    ] = True,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Call a tool: toolcrib call time/get_current_time '{"timezone": "Asia/Tokyo"}'."""
+    """Call a tool: toolcrib call time/get_current_time '{"timezone": "Asia/Tokyo"}'.
+
+    A crib of this home that runs already makes the call, so that no source is started twice.
+    """
     session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> Result:
         given = sys.stdin.read() if arguments == "-" else arguments
-        return await _called(session, ref, parse_json(given), timeout)
+        wish: JsonObject = {
+            "tool": ref,
+            "arguments": parse_json(given),
+            "timeout_seconds": timeout,
+        }
+        return await _called(session, wish, attach=attach)
 
     result = session.run(work)
     if as_json:
@@ -53,17 +73,60 @@ def call(
         raise typer.Exit(EXIT_CODES[result.error.kind])
 
 
-async def _called(session: Session, ref: str, arguments: Json, timeout: float | None) -> Result:
+async def _called(session: Session, wish: JsonObject, *, attach: bool) -> Result:
+    """The answer of the running crib, or of one that runs for this call alone."""
     async with open_store(session.settings) as store:
         snapshot = await store.snapshot()
-    record = snapshot.resolve(snapshot.identify(ref))
-    async with open_crib(
-        session.settings, wants=lambda source: source.name == record.source
-    ) as crib:
-        # Connecting is not part of the call's own time limit.
-        with anyio.move_on_after(120):
-            await crib.supervisor.settled(record.source)
-        return await crib.calls.call(Call(ref, arguments, timeout_seconds=timeout))
+    ref = str(wish["tool"])
+    source = snapshot.sources.get(snapshot.resolve(snapshot.identify(ref)).source)
+    if attach and CAN_ATTACH and source is not None:
+        asked = {**wish, "revision": snapshot.revision}
+        answer = await _asked(session, asked, variables_in(source.spec))
+        if answer is not None:
+            return answer
+    name = source.name if source is not None else ""
+    async with open_crib(session.settings, wants=lambda record: record.name == name) as crib:
+        return Result.from_mcp(await load("serving.call")(crib, wish))
+
+
+async def _asked(session: Session, wish: JsonObject, variables: Collection[str]) -> Result | None:
+    """The running crib's answer; None if there is none, or it knows other `variables`."""
+    settings = session.settings
+    try:
+        link = await greeted(Place(settings.home), wish_of(settings, ask="call"))
+    except (RunAlone, ToolError) as reason:
+        session.output.note(f"{reason}; calling without it")
+        return None
+    if link is None:
+        return None
+    async with link.stream:
+        others = [name for name in differing(link.welcome, os.environ) if name in variables]
+        if others:
+            session.output.note(
+                f"the running crib knows another {', '.join(others)}; calling without it"
+            )
+            return None
+        return await _answered(link, wish)
+
+
+async def _answered(link: Link, wish: JsonObject) -> Result:
+    try:
+        await link.send(dump_json(wish).encode())
+    except GONE as error:
+        text = "the running crib ended before it got the call; call again"
+        raise ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE) from error
+    line = await anext(link.lines, b"")
+    while line == RETIRING:
+        line = await anext(link.lines, b"")
+    answer = parse_json(line.decode("utf-8", "replace")) if line else None
+    if not isinstance(answer, dict):
+        raise ToolError(
+            OUTCOME_UNKNOWN,
+            f"the running crib ended before the call of {wish['tool']!r} was answered. It may have "
+            "been carried out: look before repeating it",
+            ErrorKind.NEEDS_HUMAN,
+        )
+    return Result.from_mcp(answer)
 
 
 def _document(result: Result) -> Json:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from toolcrib_adapters.extras import load
+from toolcrib_adapters.surfaces.attach.place import CAN_ATTACH, Place, RunAlone
 from toolcrib_adapters.surfaces.cli.session import HomeOption, Session
+from toolcrib_adapters.surfaces.cli.wishes import wish_of
 from toolcrib_adapters.surfaces.endpoints import Endpoint, EndpointKind
 from toolcrib_registry.records import EndpointMode
+
+if TYPE_CHECKING:
+    from toolcrib_adapters.surfaces.attach.greeting import Wish
 
 DEFAULT_PORT = 8765
 _MIB = 1024 * 1024
@@ -147,15 +152,22 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    attach: Annotated[
+        bool,
+        typer.Option(
+            help="Share one running crib with the other clients of this home; --no-attach runs the "
+            "sources for this process alone.",
+        ),
+    ] = True,
     home: HomeOption = None,
 ) -> None:
     """Serve all tools at one MCP endpoint: http://HOST:PORT/mcp.
 
     Each group is served alone at /mcp/GROUP, each profile at /mcp/profile/NAME. Point your MCP
-    client at a URL, or let it start `toolcrib serve --stdio` (with --group or --profile). What
-    other commands change in the same home takes effect here within a second. Ctrl-C or SIGTERM ends
-    it: calls that run get ten seconds (--drain) to finish. Health is at /livez and /readyz, numbers
-    at /metrics.
+    client at a URL, or let it start `toolcrib serve --stdio` (with --group or --profile): clients
+    that each start it share one crib, which ends with the last of them. What other commands change
+    in the same home takes effect here within a second. Ctrl-C or SIGTERM ends it: calls that run
+    get ten seconds (--drain) to finish. Health is at /livez and /readyz, numbers at /metrics.
 
     Example, behind a proxy on the same machine:
     toolcrib serve --public-url https://crib.example.org --trusted-proxy 127.0.0.1
@@ -164,6 +176,17 @@ def serve(
     session = Session.start(home)
 
     async def work() -> None:
+        if stdio and attach and CAN_ATTACH:
+            wish = wish_of(session.settings).model_copy(
+                update={
+                    "group": group,
+                    "profile": profile,
+                    "mode": mode.value if mode else None,
+                    "publishes": allow_publish is not False,
+                }
+            )
+            if await _bridged(session, wish):
+                return
         http = (
             None
             if stdio
@@ -181,7 +204,7 @@ def serve(
                 drain_seconds=drain,
             )
         )
-        endpoint = load("serving.endpoint")(http, allow_publish, shown)
+        endpoint = load("serving.endpoint")(http, allow_publish, shown, attach and CAN_ATTACH)
         await load("serving.serve")(session.settings, endpoint, session.output.note)
 
     session.run(work)
@@ -206,3 +229,14 @@ def _shown(
     if profile:
         return Endpoint(EndpointKind.PROFILE, profile, mode)
     return Endpoint(EndpointKind.MAIN, mode=mode)
+
+
+async def _bridged(session: Session, wish: Wish) -> bool:
+    """Serve from the crib that the clients of this home share; False if it is not for this one."""
+    say = session.output.note
+    try:
+        await load("serving.attach")(Place(session.settings.home), wish, say)
+    except RunAlone as reason:
+        say(f"toolcrib: {reason}; this client gets a crib of its own")
+        return False
+    return True

@@ -87,14 +87,15 @@ class Session:
             raise typer.Exit(_STOPPED) from None
         except (ToolError, ExceptionGroup) as error:
             # Task groups wrap what ends them; a person asked for one thing and gets one reason.
-            failure = _first_failure(error)
+            failure = first_failure(error)
             if failure is None:
                 raise
             raise typer.Exit(self.output.failure(failure)) from None
 
 
-def _first_failure(error: Exception) -> ToolError | None:
+def first_failure(error: Exception) -> ToolError | None:
+    """The failure that a task group may have wrapped; None if it is a fault of ours."""
     if isinstance(error, ExceptionGroup):
-        inner = map(_first_failure, error.exceptions)
+        inner = map(first_failure, error.exceptions)
         return next((failure for failure in inner if failure is not None), None)
     return error if isinstance(error, ToolError) else None

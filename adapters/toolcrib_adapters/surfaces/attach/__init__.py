@@ -1,0 +1,1 @@
+"""Several clients that each start `toolcrib serve --stdio` share one running crib."""

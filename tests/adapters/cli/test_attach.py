@@ -1,0 +1,399 @@
+"""Clients that each start `toolcrib serve --stdio` on one home, as real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+import pytest
+
+from tests.adapters.cli.clients import MOST_SECONDS, client, ended, made, owner, started_in_turn
+from tests.adapters.cli.running import Shell
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import JsonObject
+
+TOOLS = '''
+import os, time
+from pathlib import Path
+from toolcrib_protocol.function_tool import tool
+
+@tool(read_only=True)
+def where() -> str:
+    """Which process runs this, where, and what it was told."""
+    return f"{os.getppid()} {os.getcwd()}"
+
+@tool(read_only=True)
+def repeat(text: str) -> str:
+    """Give a text back.
+
+    Args:
+        text: the text.
+    """
+    return text
+
+@tool(destructive=True)
+def write_line(path: str, until: str = "") -> str:
+    """Write a line into a file, then wait.
+
+    Args:
+        path: the file.
+        until: a file to wait for.
+    """
+    with Path(path).open("a") as file:
+        file.write("line\\n")
+    while until and not Path(until).exists():
+        time.sleep(0.02)
+    return "written"
+'''
+
+
+@pytest.fixture
+def tools(shell: Shell, tmp_path: Path) -> Path:
+    path = tmp_path / "t.py"
+    path.write_text(TOOLS)
+    added = shell.spawn("add", "t", "--python", str(path))
+    assert added.code == 0, added.err
+    return path
+
+
+@pytest.mark.promise("attach-shared")
+@pytest.mark.usefixtures("tools")
+async def test_a_second_client_shares_the_crib_of_the_first_and_outlives_it(shell: Shell) -> None:
+    async with client(shell) as first, client(shell) as second:
+        await first.shake_hands()
+        await second.shake_hands()
+        crib = await first.crib()
+        assert await second.crib() == crib
+        first.process.kill()
+        await first.process.wait()
+        assert await second.crib() == crib
+        assert await second.leave() == 0
+    await ended(crib)
+    await ended(owner(shell))
+    assert not (shell.home / "crib.sock").exists()
+
+
+@pytest.mark.promise("attach-race")
+@pytest.mark.usefixtures("tools")
+async def test_of_ten_clients_started_at_once_exactly_one_starts_a_crib(shell: Shell) -> None:
+    cribs: list[int] = []
+
+    async def one(stack: AsyncExitStack) -> None:
+        member = await stack.enter_async_context(client(shell))
+        await member.shake_hands()
+        cribs.append(await member.crib())
+        cribs_done.set() if len(cribs) == 10 else None
+
+    async def live() -> None:
+        async with AsyncExitStack() as stack:
+            await one(stack)
+            await cribs_done.wait()
+
+    cribs_done = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(10):
+            tasks.start_soon(live)
+    assert len(cribs) == 10
+    assert len(set(cribs)) == 1
+
+
+@pytest.mark.promise("attach-takeover")
+async def test_when_the_crib_is_killed_its_clients_go_on_and_no_call_is_repeated(
+    shell: Shell, tools: Path, tmp_path: Path
+) -> None:
+    written, go_on = tmp_path / "written", tmp_path / "go on"
+    async with client(shell) as old, client(shell) as other:
+        await old.shake_hands()
+        await other.shake_hands()
+        before = await old.crib()
+        assert await other.crib() == before
+        arguments: JsonObject = {"path": str(written), "until": str(go_on)}
+        call: JsonObject = {"name": "t__write_line", "arguments": arguments}
+        await old.send({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": call})
+        await made(written)
+        os.kill(owner(shell), signal.SIGKILL)
+        lost = await old.until(lambda message: message.get("id") == "w")
+        assert lost["error"]["data"]["code"] == "outcome_unknown"
+        assert "t__write_line" in lost["error"]["message"]
+        go_on.touch()
+        after = await old.crib()
+        assert after != before
+        assert await other.crib() == after
+        assert {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"} in old.seen
+    assert written.read_text() == "line\n"
+
+
+@pytest.mark.promise("attach-takeover")
+@pytest.mark.usefixtures("tools")
+async def test_a_client_of_the_newer_generation_keeps_its_subscription(
+    shell: Shell, mail: str
+) -> None:
+    meta: JsonObject = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    wish: JsonObject = {"notifications": {"toolsListChanged": True}, "_meta": meta}
+    changed = "notifications/tools/list_changed"
+
+    def is_told(message: JsonObject) -> bool:
+        return message.get("method") == changed
+
+    async with client(shell) as member:
+        await member.send(
+            {"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": wish}
+        )
+        await member.until(lambda m: str(m.get("method")).endswith("acknowledged"))
+        os.kill(owner(shell), signal.SIGKILL)
+        told = await member.until(is_told)
+        assert told["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": 7}
+        await anyio.to_thread.run_sync(lambda: shell.spawn("add", "mail", "--snapshot", mail))
+        await member.until(is_told)
+        answer = await member.ask("tools/list", {"_meta": meta})
+        assert "mail" in json.dumps(answer)
+    acknowledged = [m for m in member.seen if str(m.get("method")).endswith("acknowledged")]
+    assert len(acknowledged) == 1
+
+
+@pytest.mark.promise("attach-takeover")
+async def test_a_crib_that_is_told_to_end_answers_what_runs_first(
+    shell: Shell, tools: Path, tmp_path: Path
+) -> None:
+    written, go_on = tmp_path / "written", tmp_path / "go on"
+    async with client(shell) as member:
+        await member.shake_hands()
+        call: JsonObject = {
+            "name": "t__write_line",
+            "arguments": {"path": str(written), "until": str(go_on)},
+        }
+        await member.send({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": call})
+        await made(written)
+        first = owner(shell)
+        os.kill(first, signal.SIGTERM)
+        await member.send({"jsonrpc": "2.0", "id": "n", "method": "tools/call", "params": call})
+        go_on.touch()
+        answers = {}
+        for _ in range(2):
+            answer = await member.until(lambda message: message.get("id") in {"w", "n"})
+            answers[answer["id"]] = answer["result"]["structuredContent"]["result"]
+        assert answers == {"w": "written", "n": "written"}
+        await ended(first)
+        assert await member.crib() > 0
+        assert owner(shell) != first
+    assert written.read_text() == "line\nline\n"
+
+
+@pytest.mark.promise("attach-stale-socket")
+@pytest.mark.usefixtures("tools")
+async def test_what_a_killed_crib_leaves_behind_is_no_obstacle(shell: Shell) -> None:
+    async with client(shell) as member:
+        await member.shake_hands()
+        crib = owner(shell)
+        member.process.kill()
+        os.kill(crib, signal.SIGKILL)
+        await ended(crib)
+    assert (shell.home / "crib.sock").is_socket()
+    async with client(shell) as member:
+        await member.shake_hands()
+        assert await member.crib() > 0
+    (shell.home / "crib.lock").write_text("no JSON")
+    async with client(shell) as member:
+        await member.shake_hands()
+
+
+@pytest.mark.promise("attach-long-path")
+async def test_a_home_whose_path_is_too_long_for_a_socket_is_shared_too(
+    tmp_path: Path, mail: str
+) -> None:
+    home = tmp_path / ("deep" * 30) / "家"
+    shell = Shell(home)
+    assert shell.spawn("add", "mail", "--snapshot", mail).code == 0
+    async with (
+        client(shell, XDG_RUNTIME_DIR="/nonexistent", TMPDIR=str(tmp_path)) as first,
+        client(shell) as second,
+    ):
+        await first.shake_hands()
+        place = json.loads((home / "crib.lock").read_text())
+        await second.shake_hands()
+        assert owner(shell) == place["pid"]
+        folder = Path(place["socket"]).parent
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert not folder.is_relative_to(home)
+
+
+@pytest.mark.promise("attach-environment")
+async def test_a_client_with_another_environment_is_told_and_changes_nothing(
+    shell: Shell, tmp_path: Path
+) -> None:
+    server = [sys.executable, "-m", "tests.fake_upstreams.line_server"]
+    added = await anyio.to_thread.run_sync(
+        lambda: shell.spawn(
+            "add", "up", "--no-connect", "--env", "TOKEN=${PLACE_TOKEN}", "--", *server
+        )
+    )
+    assert added.code == 0, added.err
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    async with started_in_turn(
+        client(shell, cwd=elsewhere, PLACE_TOKEN="first secret"),
+        client(shell, PLACE_TOKEN="second secret"),
+        client(shell, PLACE_TOKEN="first secret"),
+    ) as (first, second, third):
+        assert Path(f"/proc/{owner(shell)}/cwd").readlink() == Path.home()
+        for member in (first, second, third):
+            await member.leave()
+        said = [await member.told() for member in (first, second, third)]
+    assert ["PLACE_TOKEN" in text for text in said] == [False, True, False]
+    assert "--no-attach" in said[1]
+    assert "secret" not in "".join(said)
+
+
+@pytest.mark.promise("attach-alone")
+@pytest.mark.usefixtures("tools")
+async def test_a_client_can_have_a_crib_of_its_own(shell: Shell) -> None:
+    async with client(shell) as shared, client(shell, "--no-attach") as alone:
+        await shared.shake_hands()
+        await alone.shake_hands()
+        assert await shared.crib() != await alone.crib()
+        assert await alone.leave() == 0
+
+
+@pytest.mark.promise("attach-alone")
+@pytest.mark.usefixtures("tools")
+async def test_a_client_with_another_database_gets_a_crib_of_its_own(
+    shell: Shell, tmp_path: Path
+) -> None:
+    other = Shell(shell.home, database=f"sqlite:///{tmp_path / 'other.db'}")
+    async with client(shell) as shared, client(other) as alone:
+        await shared.shake_hands()
+        answer = await alone.shake_hands()
+        assert answer["result"]["serverInfo"]["name"] == "toolcrib"
+        assert (await alone.call("t__where"))["result"]["isError"] is True
+        await alone.leave()
+        assert "another database" in await alone.told()
+
+
+@pytest.mark.promise("attach-http")
+@pytest.mark.usefixtures("tools")
+async def test_a_crib_that_serves_http_takes_the_clients_of_one_that_they_started(
+    shell: Shell,
+) -> None:
+    async with client(shell) as member:
+        await member.shake_hands()
+        before = await member.crib()
+        async with shell.serving() as (_url, process):
+            after = await member.crib()
+            assert after != before
+            assert owner(shell) == process.pid
+            done = await anyio.to_thread.run_sync(lambda: shell.spawn("call", "t/where"))
+            assert done.out.split()[0] == str(after)
+            process.send_signal(signal.SIGTERM)
+            with anyio.fail_after(MOST_SECONDS):
+                assert await process.wait() == 0
+        assert await member.crib() not in {before, after}
+
+
+@pytest.mark.promise("attach-http")
+@pytest.mark.usefixtures("tools")
+async def test_a_second_crib_over_http_runs_beside_the_first_and_says_so(shell: Shell) -> None:
+    async with shell.serving() as (url, first), shell.serving() as (other, _second):
+        assert url != other
+        assert owner(shell) == first.pid
+
+
+@pytest.mark.promise("attach-lines")
+@pytest.mark.usefixtures("tools")
+async def test_large_and_odd_messages_pass_and_a_client_that_does_not_read_holds_up_nobody(
+    shell: Shell,
+) -> None:
+    large = "é\u0000 😀" * 750_000
+    async with client(shell) as lazy, client(shell) as member:
+        await lazy.shake_hands()
+        await member.shake_hands()
+        for number in range(3):
+            call: JsonObject = {"name": "t__repeat", "arguments": {"text": large}}
+            with anyio.move_on_after(5):
+                await lazy.send(
+                    {"jsonrpc": "2.0", "id": f"big{number}", "method": "tools/call", "params": call}
+                )
+        assert await member.crib() > 0
+        answer = await member.call("t__repeat", text=large)
+        assert answer["result"]["structuredContent"]["result"] == large
+        assert member.process.stdin is not None
+        await member.process.stdin.send(b"no JSON\n[1, 2]\n\n{}\n" + b"[" * 100_000 + b"\n")
+        assert (await member.call("t__repeat", text="after all"))["id"] == member.number
+        assert await member.leave() == 0
+
+
+@pytest.mark.promise("attach-signal")
+@pytest.mark.usefixtures("tools")
+async def test_a_client_that_does_not_read_does_not_keep_its_bridge_from_ending(
+    shell: Shell,
+) -> None:
+    async with client(shell) as lazy:
+        await lazy.shake_hands()
+        call: JsonObject = {"name": "t__repeat", "arguments": {"text": "x" * 5_000_000}}
+        await lazy.send({"jsonrpc": "2.0", "id": "big", "method": "tools/call", "params": call})
+        await anyio.to_thread.run_sync(lambda: shell.spawn("sources"))
+        lazy.process.send_signal(signal.SIGTERM)
+        with anyio.fail_after(MOST_SECONDS):
+            assert await lazy.process.wait() == 0
+    await ended(owner(shell))
+
+
+async def test_a_crib_that_cannot_start_says_why(shell: Shell) -> None:
+    shell.home.mkdir()
+    (shell.home / "crib.db").write_text("no database at all, but long enough to look at" * 100)
+    done = await anyio.to_thread.run_sync(lambda: shell.spawn("serve", "--stdio"))
+    assert done.code == 4
+    assert done.err.startswith("error: ")
+    assert "crib.db" in done.err
+
+
+async def test_something_else_on_the_socket_is_told_apart_and_strangers_get_nothing(
+    shell: Shell, tools: Path
+) -> None:
+    async with client(shell) as member:
+        await member.shake_hands()
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.connect(str(shell.home / "crib.sock"))
+            stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert stranger.recv(100) == b""
+        assert await member.crib() > 0
+
+
+@pytest.mark.promise("attach-options")
+@pytest.mark.usefixtures("tools")
+async def test_each_client_gets_the_endpoint_it_asks_for(shell: Shell) -> None:
+    async with (
+        client(shell) as plain,
+        client(shell, "--group", "t") as group,
+        client(shell, "--mode", "dynamic") as dynamic,
+        client(shell, "--no-attach", "--group", "t") as alone,
+    ):
+        listed = []
+        for member in (plain, group, dynamic, alone):
+            await member.shake_hands()
+            answer = await member.ask("tools/list")
+            listed.append({tool["name"] for tool in answer["result"]["tools"]})
+    own = {"where", "repeat", "write_line"}
+    assert {f"t__{name}" for name in own} <= listed[0]
+    assert listed[1] == listed[3] == own
+    assert "search_tools" in listed[2]
+
+
+@pytest.mark.promise("attach-options")
+@pytest.mark.usefixtures("tools")
+def test_an_endpoint_there_is_not_is_refused(shell: Shell) -> None:
+    done = shell.spawn("serve", "--stdio", "-g", "tt")
+    assert done.code == 1
+    assert "did you mean t (/mcp/t)" in done.err
