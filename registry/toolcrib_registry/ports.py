@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from toolcrib_registry.interaction import NOBODY
 
@@ -158,9 +158,15 @@ class Progress:
     message: str | None = None
 
 
+SUSPECTED: Final = "suspected"
+"""Set in the `params` of a notice of a list that may have changed, but was not said to have."""
+
+
 class NoticeKind(StrEnum):
     """What a source may tell besides its answers and its tools."""
 
+    TOOLS_CHANGED = "tools/list_changed"
+    """It said that its tools changed, and they have been listed again."""
     RESOURCES_CHANGED = "resources/list_changed"
     """Its lists of resources and of templates are to be read again."""
     PROMPTS_CHANGED = "prompts/list_changed"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.conformance.everything import everything_server
+from tests.conformance.everything import GROUP, behind_toolcrib, everything_server
 from tests.conformance.kit import kit
-from tests.conformance.suite import Outcome, run_suite, total
+from tests.conformance.suite import Outcome, differences, run_suite, total
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,3 +25,18 @@ async def test_the_everything_server_passes_every_check_alone(version: str, tmp_
     async with everything_server(tools, log=tmp_path / "everything.log") as url:
         alone = await run_suite(tools, url, version=version)
     assert total(alone) == Outcome(PASSED_ALONE[version], 0)
+
+
+@pytest.mark.promise("conformance-behind-toolcrib")
+@pytest.mark.parametrize("version", PASSED_ALONE)
+async def test_the_everything_server_passes_the_same_checks_behind_toolcrib(
+    version: str, tmp_path: Path
+) -> None:
+    tools = kit()
+    async with (
+        everything_server(tools, log=tmp_path / "everything.log") as url,
+        behind_toolcrib(url, tmp_path / "home") as main,
+    ):
+        alone = await run_suite(tools, url, version=version)
+        behind = await run_suite(tools, f"{main}/{GROUP}", version=version)
+    assert differences(alone, behind) == []

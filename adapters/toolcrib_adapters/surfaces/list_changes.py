@@ -73,6 +73,7 @@ class ListChanges:
             SystemClock(), debounce_seconds, _LONGEST_BURST * debounce_seconds
         )
         self._told: dict[EndpointMode | None, str] = {}
+        self._is_announced = False
         self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
 
     @property
@@ -87,6 +88,11 @@ class ListChanges:
 
     async def catalogue_changed(self, _before: Snapshot, _after: Snapshot) -> None:
         """Note that something changed; `running` looks whether it shows."""
+        self._settling.stir()
+
+    def announce(self) -> None:
+        """Tell clients, with this burst, whether the list looks another or not."""
+        self._is_announced = True
         self._settling.stir()
 
     async def client_initialized(
@@ -123,6 +129,8 @@ class ListChanges:
             await self._settling.settled()
             now = {mode: self._stamp(mode) for mode in self._modes()}
             changed = {mode for mode, stamp in now.items() if self._told.get(mode) != stamp}
+            if self._is_announced:
+                self._is_announced, changed = False, set(now)
             self._told = now
             await self._tell(changed)
 

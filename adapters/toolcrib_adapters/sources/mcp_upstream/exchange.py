@@ -1,4 +1,6 @@
-"""Carries out a tool call over an open connection, with all the questions it leads to.
+"""Carries out a call over an open connection, with all the questions it leads to.
+
+A call of a tool, or a request for a prompt or resource: an upstream may ask back at those, too.
 
 Three ways, by the generation of the upstream and of the caller. A modern upstream answers with its
 questions: a caller of its generation gets them as the answer, an older one is asked and the
@@ -56,14 +58,15 @@ _ROUND_SECONDS: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One call of one tool.
+    """One call of one tool, or one other request at which an upstream may ask back.
 
     Attributes:
         source: the name of the upstream.
         tool: how messages name the tool.
-        params: of `tools/call`.
+        params: of the request.
         context: of the call.
         patience: its time limit.
+        method: what is requested.
     """
 
     source: str
@@ -71,6 +74,28 @@ class Exchange:
     params: JsonObject
     context: CallContext
     patience: Patience
+    method: str = _CALL
+
+    async def answer(self, wire: Wire, desk: Desk) -> JsonObject:
+        """The raw answer to a request that calls no tool; a question comes as an answer, too.
+
+        Raises:
+            RequestError: there is none.
+            ToolError: its caller could not be asked, or it was not its turn.
+        """
+        caller = self.context.interaction
+        state = self._brought_back(caller)
+        if wire.is_modern:
+            answer = await self._modern_answer(wire, state)
+            return answer.as_mcp() if isinstance(answer, InputRequired) else answer
+        conversation = Conversation(self.tool, caller, self.patience)
+        async with desk.call(conversation, self.patience):
+            answered_with = await conversation.carry(self._request(wire))
+        if conversation.refusal is not None:
+            raise conversation.refusal
+        if answered_with is None:
+            raise RequestError(CONNECTION_CLOSED, "Connection closed")
+        return answered_with
 
     async def carry(self, wire: Wire, desk: Desk, lot: ParkingLot) -> Result:
         """The result of the call, or its question.
@@ -91,10 +116,15 @@ class Exchange:
             return await self._round(self._parkable(wire, desk, lot))
         conversation = Conversation(self.tool, caller, self.patience)
         async with desk.call(conversation, self.patience):
-            request = wire.request(
-                _CALL, self.params, patience=self.patience, on_progress=self.context.report_progress
-            )
-            return self._ended(await conversation.carry(request), conversation)
+            return self._ended(await conversation.carry(self._request(wire)), conversation)
+
+    async def _request(self, wire: Wire) -> JsonObject:
+        return await wire.request(
+            self.method,
+            self.params,
+            patience=self.patience,
+            on_progress=self.context.report_progress,
+        )
 
     def _brought_back(self, caller: Interaction) -> JsonObject:
         """What the caller was given to bring back.
@@ -111,9 +141,9 @@ class Exchange:
         text = f"the request state belongs to another question than one of {self.tool}; call again"
         raise ToolError(INVALID_ARGUMENTS, text)
 
-    def _asking(self, wanted: InputRequired, state: JsonObject) -> Result:
-        written = dump_json({"source": self.source, **state})
-        return Result.asking(self.tool, InputRequired(wanted.requests, written))
+    def _stated(self, wanted: InputRequired, state: JsonObject) -> InputRequired:
+        """The question with what its caller has to bring back."""
+        return InputRequired(wanted.requests, dump_json({"source": self.source, **state}))
 
     def _ended(self, answer: JsonObject | None, conversation: Conversation) -> Result:
         if conversation.refusal is not None:
@@ -123,6 +153,13 @@ class Exchange:
         return call_result(answer, self.tool)
 
     async def _modern(self, wire: Wire, state: JsonObject) -> Result:
+        answer = await self._modern_answer(wire, state)
+        if isinstance(answer, InputRequired):
+            return Result.asking(self.tool, answer)
+        return call_result(answer, self.tool, takes_tasks=self.context.interaction.takes_tasks)
+
+    async def _modern_answer(self, wire: Wire, state: JsonObject) -> JsonObject | InputRequired:
+        """The answer of a modern upstream, or the question that its caller gets as the answer."""
         caller = self.context.interaction
         params, theirs = {**self.params}, state.get("state")
         if caller.responses is not None:
@@ -131,7 +168,7 @@ class Exchange:
             if isinstance(theirs, str):
                 params["requestState"] = theirs
             answer = await wire.request(
-                _CALL,
+                self.method,
                 params,
                 patience=self.patience,
                 on_progress=self.context.report_progress,
@@ -139,10 +176,10 @@ class Exchange:
             )
             wanted = input_required(answer, self.tool)
             if wanted is None:
-                return call_result(answer, self.tool, takes_tasks=caller.takes_tasks)
+                return answer
             questions = self._answerable(wanted, caller)
             if caller.ask is None:
-                return self._asking(wanted, {} if wanted.state is None else {"state": wanted.state})
+                return self._stated(wanted, {} if wanted.state is None else {"state": wanted.state})
             params = {**self.params, "inputResponses": await self._answers(questions, caller)}
             theirs = wanted.state
         text = f"{self.tool} asked {_MOST_ROUNDS} times and still has no result"
@@ -228,7 +265,8 @@ class Exchange:
             raise RequestError(REQUEST_TIMEOUT, "no answer in time")
         if not parked.is_over:
             wanted = InputRequired(parked.requests)
-            return self._asking(wanted, {"parked": parked.id, "place": HERE})
+            stated = self._stated(wanted, {"parked": parked.id, "place": HERE})
+            return Result.asking(self.tool, stated)
         return self._ended(answer, parked.conversation)
 
 

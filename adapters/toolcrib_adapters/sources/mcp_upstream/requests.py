@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import mcp_types as types
+from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged
 
 from toolcrib_adapters.sources.mcp_upstream.attribution import Attribution
 from toolcrib_adapters.sources.mcp_upstream.watched_resources import (
@@ -19,9 +20,11 @@ from toolcrib_adapters.sources.mcp_upstream.watched_resources import (
 from toolcrib_adapters.sources.source import not_offered
 from toolcrib_protocol.log_level import LEVELS, is_at_least
 from toolcrib_registry.patience import Patience
-from toolcrib_registry.ports import Notice, NoticeKind
+from toolcrib_registry.ports import SUSPECTED, Notice, NoticeKind
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from toolcrib_adapters.sources.mcp_upstream.wire import Wire
     from toolcrib_adapters.sources.source import SourceHost
     from toolcrib_protocol.json_value import JsonObject
@@ -31,6 +34,14 @@ _SET_LEVEL: Final = "logging/setLevel"
 _SET_LEVEL_SECONDS: Final = 10.0
 _PARTS: Final = {"resources": "resources", "prompts": "prompts", "completion": "completions"}
 """The server capability that the first word of a method needs."""
+_LISTED: Final = (
+    ("prompts", NoticeKind.PROMPTS_CHANGED),
+    ("resources", NoticeKind.RESOURCES_CHANGED),
+)
+_EVENTS: Final[dict[type, NoticeKind]] = {
+    PromptsListChanged: NoticeKind.PROMPTS_CHANGED,
+    ResourcesListChanged: NoticeKind.RESOURCES_CHANGED,
+}
 _LISTS: Final = {
     types.PromptListChangedNotification: NoticeKind.PROMPTS_CHANGED,
     types.ResourceListChangedNotification: NoticeKind.RESOURCES_CHANGED,
@@ -54,12 +65,13 @@ class UpstreamRequests:
         self.capabilities = wire.capabilities.model_dump(
             by_alias=True, mode="json", exclude_none=True
         )
-        for part, kind in (
-            ("prompts", NoticeKind.PROMPTS_CHANGED),
-            ("resources", NoticeKind.RESOURCES_CHANGED),
-        ):
-            if part in self.capabilities:
-                self.tell(kind)
+        self.suspect(self.capabilities)
+
+    def suspect(self, parts: Collection[str]) -> None:
+        """Lists of these parts may be others than before, though the server has not said so."""
+        for part, kind in _LISTED:
+            if part in parts:
+                self.tell(kind, {SUSPECTED: True})
 
     def check(self, wire: Wire, method: str) -> None:
         """Whether the server says that it answers `method`.
@@ -75,28 +87,17 @@ class UpstreamRequests:
         if not is_offered:
             raise not_offered(repr(self._source), method)
 
-    async def carry(
-        self, wire: Wire, asked: tuple[str, JsonObject], context: CallContext, patience: Patience
-    ) -> JsonObject:
-        """The raw answer to `asked`, a method and its parameters.
+    async def change_watch(
+        self, wire: Wire, method: str, params: JsonObject, patience: Patience
+    ) -> None:
+        """Subscribe to a resource, or end that.
 
         Raises:
-            RequestError: there is none.
+            RequestError: the server refuses.
             ToolError: `at_capacity` for a subscription too many.
         """
-        method, params = asked
-        if method in {SUBSCRIBE, UNSUBSCRIBE}:
-            watched, uri = self.watched, str(params.get("uri"))
-            change = watched.watch if method == SUBSCRIBE else watched.unwatch
-            await change(wire, uri, patience)
-            return {}
-        with self.attribution.making(context):
-            return await wire.request(
-                method,
-                await self.stamped(wire, params, context),
-                patience=patience,
-                on_progress=context.report_progress,
-            )
+        change = self.watched.watch if method == SUBSCRIBE else self.watched.unwatch
+        await change(wire, str(params.get("uri")), patience)
 
     async def stamped(self, wire: Wire, params: JsonObject, context: CallContext) -> JsonObject:
         """The parameters with their `_meta`; the server's log level is seen to."""
@@ -127,6 +128,12 @@ class UpstreamRequests:
 
     def _updated(self, uri: str) -> None:
         self.tell(NoticeKind.RESOURCE_UPDATED, {"uri": uri})
+
+    def told_change(self, event: object) -> None:
+        """A server of 2026-07-28 says that a list changed."""
+        kind = _EVENTS.get(type(event))
+        if kind is not None:
+            self.tell(kind)
 
     async def told(self, message: object) -> None:
         """A notification of the server that is not about its tools."""

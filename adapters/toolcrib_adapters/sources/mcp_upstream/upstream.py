@@ -17,16 +17,10 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import mcp_types as types
-from mcp.client.subscriptions import (
-    PromptsListChanged,
-    ResourcesListChanged,
-    SubscriptionLost,
-    ToolsListChanged,
-)
+from mcp.client.subscriptions import SubscriptionLost, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 
 from toolcrib_adapters.expansion import Secrets
-from toolcrib_adapters.raw_pages import RawPages, every_page
 from toolcrib_adapters.settling import Settling
 from toolcrib_adapters.sources.mcp_upstream.answers import says_unknown_tool
 from toolcrib_adapters.sources.mcp_upstream.backoff import pause_seconds
@@ -45,6 +39,8 @@ from toolcrib_adapters.sources.mcp_upstream.older_connection import OlderConnect
 from toolcrib_adapters.sources.mcp_upstream.parking import ParkingLot
 from toolcrib_adapters.sources.mcp_upstream.requests import UpstreamRequests
 from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, read_spec
+from toolcrib_adapters.sources.mcp_upstream.tool_list import tools_of
+from toolcrib_adapters.sources.mcp_upstream.watched_resources import SUBSCRIBE, UNSUBSCRIBE
 from toolcrib_adapters.sources.mcp_upstream.wire import Wire, connected
 from toolcrib_protocol.errors import (
     INVALID_SETTINGS,
@@ -83,14 +79,8 @@ _SETTLE_SECONDS: Final = 0.2
 """Notices that the list changed come in bursts; one new list answers them all."""
 _LONGEST_SETTLE_SECONDS: Final = 0.8
 """A burst of one second then makes two new lists at most, and a single change shows at once."""
-_PAGE_SECONDS: Final = 60.0
 _LONGEST_INSTRUCTIONS: Final = 4_000
 _LONGEST_STDERR: Final = 600
-_LIST_OF: Final[dict[type, str]] = {
-    ToolsListChanged: "tools",
-    PromptsListChanged: "prompts",
-    ResourcesListChanged: "resources",
-}
 
 
 class McpUpstream:
@@ -129,6 +119,7 @@ class McpUpstream:
         self._stderr = ""
         self._was_ready = False
         self._list_again = self._settling()
+        self._is_told = False
         self._fresh_seconds = 0.0
         self._suspected_at = -inf
 
@@ -184,7 +175,15 @@ class McpUpstream:
         wire = await self._link.wire(seconds)
         self._requests.check(wire, method)
         try:
-            return await self._requests.carry(wire, (method, params), context, patience)
+            if method in {SUBSCRIBE, UNSUBSCRIBE}:
+                await self._requests.change_watch(wire, method, params, patience)
+                return {}
+            wire = await self._wire_for(context, patience)
+            what = f"{method} of {self._record.name!r}"
+            params = await self._requests.stamped(wire, params, context)
+            with self._requests.attribution.making(context):
+                exchange = Exchange(self._record.name, what, params, context, patience, method)
+                return await exchange.answer(wire, self._desk)
         except RequestError as failed:
             raise self._call_failure(failed, seconds) from failed
 
@@ -308,6 +307,9 @@ class McpUpstream:
                 await self._clock.sleep(_LIST_FAILED_SECONDS)
                 self._list_changed()
             else:
+                if self._is_told:
+                    self._is_told = False
+                    self._requests.tell(NoticeKind.TOOLS_CHANGED)
                 await self._report(host, SourceStatus.READY)
 
     async def _remind(self) -> None:
@@ -320,9 +322,9 @@ class McpUpstream:
             try:
                 async with wire.listening(wire.tells_changes) as events:
                     # What changed between the last list and this moment was told to nobody.
-                    self._lists_changed(wire.tells_changes)
+                    self._suspect_lists(wire.tells_changes)
                     async for event in events:
-                        self._lists_changed({_LIST_OF[type(event)]})
+                        self._told_change(event)
             except MCPError as error:
                 # It cannot be listened to: then the timer has to do.
                 _log.debug("upstream %r tells no changes: %d", self._record.name, error.code)
@@ -331,18 +333,22 @@ class McpUpstream:
                 _log.debug("upstream %r stopped telling changes", self._record.name)
             await self._clock.sleep(_LISTEN_AGAIN_SECONDS)
             # What changed meanwhile is not told again.
-            self._lists_changed(wire.tells_changes)
+            self._suspect_lists(wire.tells_changes)
 
-    def _lists_changed(self, lists: Collection[str]) -> None:
+    def _suspect_lists(self, lists: Collection[str]) -> None:
         if "tools" in lists:
             self._list_changed()
-        if "prompts" in lists:
-            self._requests.tell(NoticeKind.PROMPTS_CHANGED)
-        if "resources" in lists:
-            self._requests.tell(NoticeKind.RESOURCES_CHANGED)
+        self._requests.suspect(lists)
+
+    def _told_change(self, event: object) -> None:
+        if isinstance(event, ToolsListChanged):
+            self._is_told = True
+            self._list_changed()
+        else:
+            self._requests.told_change(event)
 
     async def _list(self, host: SourceHost, wire: Wire) -> None:
-        listed = await _tools(wire)
+        listed = await tools_of(wire)
         wire.learn_headers(listed.entries)
         self._fresh_seconds = listed.fresh_seconds
         instructions = wire.instructions[:_LONGEST_INSTRUCTIONS]
@@ -350,7 +356,7 @@ class McpUpstream:
 
     async def _on_notice(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
-            self._list_changed()
+            self._told_change(ToolsListChanged())
         else:
             await self._requests.told(message)
 
@@ -386,14 +392,3 @@ class McpUpstream:
     ) -> None:
         now = self._clock.now().isoformat()
         await host.report(SourceState(status, now, reason, retry_at))
-
-
-async def _tools(wire: Wire) -> RawPages:
-    """Every tool of every page, as it came."""
-    if wire.capabilities.tools is None:
-        return RawPages()
-
-    async def ask(params: JsonObject) -> JsonObject:
-        return await wire.request("tools/list", params, patience=Patience(_PAGE_SECONDS))
-
-    return await every_page(ask, "tools/list", "tools")

@@ -39,6 +39,7 @@ class OfferChanges:
         self._clients = clients
         self._settling = Settling(clock, _QUIET_SECONDS, _LONGEST_SECONDS)
         self._seen: dict[OfferKind, str] = {}
+        self._announced: set[OfferKind] = set()
 
     def answered(self, kind: OfferKind, shown: ShownOffers) -> None:
         """A caller was given this list."""
@@ -49,6 +50,11 @@ class OfferChanges:
         self._offers.offerings.forget(before.sources.keys() - after.sources.keys())
         if before.sources != after.sources or before.profiles != after.profiles:
             self._settling.stir()
+
+    def announce(self, kind: OfferKind) -> None:
+        """Tell callers, with this burst, whether the list looks another or not."""
+        self._announced.add(kind)
+        self._settling.stir()
 
     def _changed(self, kind: OfferKind) -> None:
         if kind in self._seen:
@@ -72,7 +78,8 @@ class OfferChanges:
         while True:
             await self._settling.settled()
             shown = self._offers.known()
-            changed = {kind for kind in KINDS if self._differs(kind, shown)}
+            announced, self._announced = self._announced, set()
+            changed = announced | {kind for kind in KINDS if self._differs(kind, shown)}
             if changed - {PROMPTS}:
                 await self._clients.tell(ResourcesListChanged())
             if PROMPTS in changed:

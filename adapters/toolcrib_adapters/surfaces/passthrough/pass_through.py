@@ -13,9 +13,11 @@ from toolcrib_adapters.surfaces.passthrough.endpoint_offers import EndpointOffer
 from toolcrib_adapters.surfaces.passthrough.lists import OfferLists
 from toolcrib_adapters.surfaces.passthrough.log_messages import LogMessages
 from toolcrib_adapters.surfaces.passthrough.offer_changes import OfferChanges
+from toolcrib_adapters.surfaces.passthrough.offer_kinds import PROMPTS, RESOURCES
 from toolcrib_adapters.surfaces.passthrough.prompts import Prompts
 from toolcrib_adapters.surfaces.passthrough.resources import Resources
 from toolcrib_adapters.surfaces.passthrough.subscriptions import Subscriptions
+from toolcrib_registry.ports import SUSPECTED, NoticeKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -42,6 +44,8 @@ class PassThrough:
     ) -> None:
         self.offers = EndpointOffers(offerings, catalogue, endpoint)
         self._catalogue = catalogue
+        self._clients = clients
+        self._is_group = endpoint.is_group
         self._changes = OfferChanges(self.offers, clients, clock)
         self._lists = OfferLists(self.offers, self._changes)
         self._resources = Resources(self.offers)
@@ -107,3 +111,11 @@ class PassThrough:
     def _note(self, notice: Notice) -> None:
         self._logs.note(notice)
         self._subscriptions.note(notice)
+        # A group's endpoint says what its sources say: a list may have changed and changed back.
+        if self._is_group and SUSPECTED not in notice.params:
+            if notice.kind is NoticeKind.TOOLS_CHANGED:
+                self._clients.announce()
+            elif notice.kind is NoticeKind.PROMPTS_CHANGED:
+                self._changes.announce(PROMPTS)
+            elif notice.kind is NoticeKind.RESOURCES_CHANGED:
+                self._changes.announce(RESOURCES)

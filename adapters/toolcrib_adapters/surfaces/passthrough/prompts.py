@@ -12,8 +12,8 @@ from toolcrib_adapters.surfaces.caller_form import block_in_caller_form
 from toolcrib_adapters.surfaces.passthrough.linked_resources import block_with_shown_link
 from toolcrib_adapters.surfaces.passthrough.offer_kinds import PROMPTS
 from toolcrib_adapters.surfaces.passthrough.refusals import not_offered_here
-from toolcrib_adapters.surfaces.passthrough.relay import relayed, wanted_of
-from toolcrib_adapters.surfaces.whole_answers import lay_beside
+from toolcrib_adapters.surfaces.passthrough.relay import is_question, relayed, wanted_of
+from toolcrib_adapters.surfaces.whole_answers import lay_beside, lay_interim
 from toolcrib_protocol.names import nearest
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class Prompts:
         source, own = await self.owner(params.name, _GET)
         wanted = {**wanted_of(params), "name": own}
         answer = await relayed(self._offers.offerings, ctx, source, _GET, wanted)
+        if is_question(answer):
+            return lay_interim(answer)
         messages = answer.get("messages")
         form = partial(self._message, ctx.protocol_version, source)
         whole: JsonObject = {

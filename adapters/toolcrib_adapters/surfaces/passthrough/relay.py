@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED
+
 from toolcrib_adapters.surfaces.call_answers import forwarded_meta
 from toolcrib_adapters.surfaces.caller_context import log_of, progress_of
+from toolcrib_adapters.surfaces.interaction.callers import interaction_of
+from toolcrib_adapters.surfaces.interaction.leaving import leaving_of
 from toolcrib_adapters.surfaces.passthrough.refusals import refusal
 from toolcrib_protocol.errors import ToolError
+from toolcrib_protocol.interim import INPUT_REQUIRED
 from toolcrib_registry.permissions import LOCAL_CALLER
 from toolcrib_registry.ports import CallContext
 
@@ -29,6 +35,11 @@ def wanted_of(params: RequestParams) -> JsonObject:
     return {key: value for key, value in written.items() if key not in _OWN}
 
 
+def is_question(answer: JsonObject) -> bool:
+    """Whether a source wants to know something before it answers."""
+    return answer.get("resultType") == INPUT_REQUIRED
+
+
 async def relayed(
     offerings: Offerings,
     ctx: ServerRequestContext[Any, Any],
@@ -48,9 +59,12 @@ async def relayed(
         progress_of(ctx),
         forwarded_meta(ctx.meta or {}),
         headers,
+        interaction=interaction_of(ctx),
         log=log_of(ctx),
     )
-    try:
-        return await offerings.provider(source).request(method, params, context)
-    except ToolError as error:
-        raise refusal(error, ctx.protocol_version) from error
+    with leaving_of(ctx.request).cancels():
+        try:
+            return await offerings.provider(source).request(method, params, context)
+        except ToolError as error:
+            raise refusal(error, ctx.protocol_version) from error
+    raise MCPError(CONNECTION_CLOSED, "the client has left")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from toolcrib_adapters.surfaces.passthrough.linked_resources import with_shown_uri
 from toolcrib_adapters.surfaces.passthrough.offer_kinds import RESOURCES, TEMPLATES
 from toolcrib_adapters.surfaces.passthrough.refusals import no_such_resource, not_offered_here
-from toolcrib_adapters.surfaces.passthrough.relay import relayed, wanted_of
-from toolcrib_adapters.surfaces.whole_answers import lay_beside
+from toolcrib_adapters.surfaces.passthrough.relay import is_question, relayed, wanted_of
+from toolcrib_adapters.surfaces.whole_answers import lay_beside, lay_interim
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -34,6 +34,8 @@ class Resources:
         source, uri = await self.owner(ctx, params.uri, _READ)
         wanted = {**wanted_of(params), "uri": uri}
         answer = await relayed(self._offers.offerings, ctx, source, _READ, wanted)
+        if is_question(answer):
+            return lay_interim(answer)
         shown = partial(self._offers.known().uri, source)
         contents = answer.get("contents")
         whole: JsonObject = {
