@@ -1138,6 +1138,15 @@ INTERACTION: Final = (
     ),
 )
 
+PASS_THROUGH: Final = (
+    Promise(
+        "conformance-behind-toolcrib",
+        "The everything-server of the MCP SDK passes the official conformance suite behind "
+        "toolcrib, at the endpoint of its group, check for check as it does alone.",
+        "issue 3, section 4",
+    ),
+)
+
 MANY_SOURCES: Final = (
     Promise(
         "field-o32-many-sources",
@@ -1238,6 +1247,7 @@ PROMISES: Final = (
     *EDGES,
     *ENDPOINTS,
     *INTERACTION,
+    *PASS_THROUGH,
     *MANY_SOURCES,
     *OTHER_CLIENTS,
     *WAYS_IN,

@@ -62,7 +62,7 @@ async def relayed(
         interaction=interaction_of(ctx),
         log=log_of(ctx),
     )
-    with leaving_of(ctx.request).cancels():
+    with leaving_of(ctx.request).scope():
         try:
             return await offerings.provider(source).request(method, params, context)
         except ToolError as error:
