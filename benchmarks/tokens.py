@@ -15,9 +15,9 @@ import json
 import os
 import statistics
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import tiktoken
@@ -26,8 +26,16 @@ from mcp.client.client import Client
 from benchmarks.corpus_home import StoredList, fill, stored_lists
 from toolcrib_adapters.main import open_crib
 from toolcrib_adapters.settings import CribSettings
+from toolcrib_adapters.surfaces.endpoints import MAIN, Endpoint, EndpointKind
+from toolcrib_adapters.surfaces.group_summary import visible_groups
 from toolcrib_adapters.surfaces.mcp_server import build_server
 from toolcrib_protocol.budget import estimate_tokens
+from toolcrib_registry.modes import FULL_TOKENS
+from toolcrib_registry.records import EndpointMode
+from toolcrib_registry.views import Sight
+
+if TYPE_CHECKING:
+    from toolcrib_adapters.main import Crib
 
 QUESTIONS = (
     "open a pull request from my branch",
@@ -103,17 +111,41 @@ class Seen:
     tools: list[dict[str, Any]]
     instructions: str
     answers: list[tuple[str, Any]]
+    full: list[dict[str, Any]]
+    groups: list[list[dict[str, Any]]]
 
 
 async def seen_through_toolcrib(settings: CribSettings) -> Seen:
     """Ask the endpoint over the stored catalogue."""
     async with open_crib(settings, wants=lambda _: False) as crib:
-        server = build_server(crib.catalogue, crib.calls, crib.search)
-        async with Client(server) as client:
-            listed = await client.list_tools()
-            tools = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools]
+        async with _client(crib, MAIN) as client:
+            tools = await _all_tools(client)
             answers = [await _asked(client, question) for question in QUESTIONS]
-            return Seen(tools, client.instructions or "", answers)
+            instructions = client.instructions or ""
+        full = await _listed(crib, replace(MAIN, mode=EndpointMode.FULL))
+        names = [group.name for group in visible_groups(Sight(crib.catalogue.snapshot))]
+        groups = [await _listed(crib, Endpoint(EndpointKind.GROUP, name)) for name in names]
+        return Seen(tools, instructions, answers, full, groups)
+
+
+def _client(crib: Crib, endpoint: Endpoint) -> Client:
+    return Client(build_server(crib.catalogue, crib.calls, crib.search, endpoint=endpoint))
+
+
+async def _listed(crib: Crib, endpoint: Endpoint) -> list[dict[str, Any]]:
+    async with _client(crib, endpoint) as client:
+        return await _all_tools(client)
+
+
+async def _all_tools(client: Client) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        page = await client.list_tools(cursor=cursor)
+        found += [tool.model_dump(by_alias=True, exclude_none=True) for tool in page.tools]
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
 
 
 async def _asked(client: Client, question: str) -> tuple[str, Any]:
@@ -144,6 +176,7 @@ def report(lists: list[StoredList], seen: Seen, counter: Counter) -> None:
     print(f"| of these what a model is given (name, description, input schema) | {model:,} |")
     print(f"| instructions of the servers | {told:,} |")
     _report_first_contact(seen, counter, model)
+    _report_modes(seen, counter)
     _report_answers(seen, counter)
     _report_estimate(counter)
 
@@ -162,6 +195,29 @@ def _report_first_contact(seen: Seen, counter: Counter, model: int) -> None:
     print(f"| **toolcrib: first contact** (definitions, instructions) | **{both:,}** |")
     print(f"| left of 1,000 | {1_000 - both:,} |")
     print(f"| times fewer than all definitions | {model / both:,.0f} |")
+
+
+def _report_modes(seen: Seen, counter: Counter) -> None:
+    if not seen.groups:
+        return
+    print("\n| what an endpoint publishes | tools | for a model | as `tools/list` sends it |")
+    print("|---|---:|---:|---:|")
+    groups = sorted(seen.groups, key=lambda tools: _for_models(tools, counter))
+    lists = {
+        "`/mcp`, dynamic (search)": seen.tools,
+        "`/mcp`, full (all)": seen.full,
+        f"`/mcp/GROUP`, the median of {len(groups)} groups": groups[len(groups) // 2],
+        "`/mcp/GROUP`, the largest group": groups[-1],
+    }
+    for title, tools in lists.items():
+        wire = counter.count(compact(tools), "whole lists")
+        print(f"| {title} | {len(tools):,} | {_for_models(tools, counter):,} | {wire:,} |")
+    small = sum(_for_models(tools, counter) <= FULL_TOKENS for tools in groups)
+    print(f"| groups that cost at most {FULL_TOKENS:,}, so that `auto` lists them | {small} | | |")
+
+
+def _for_models(tools: list[dict[str, Any]], counter: Counter) -> int:
+    return sum(counter.count(for_a_model(tool), "one definition") for tool in tools)
 
 
 def _report_answers(seen: Seen, counter: Counter) -> None:

@@ -47,3 +47,10 @@ def test_the_block_about_groups_runs_as_it_stands_there(shell: Shell) -> None:
     done = run_block(shell, block_to_run("groups"))
     assert done.returncode == 0, done.stderr
     assert "stock-room/find_parts@" in done.stdout
+
+
+def test_the_block_about_profiles_runs_as_it_stands_there(shell: Shell) -> None:
+    done = run_block(shell, block_to_run("profiles"))
+    assert done.returncode == 0, done.stderr
+    assert '"path": "/mcp/profile/phone"' in done.stdout
+    assert '"calls_at_once": 4' in done.stdout
