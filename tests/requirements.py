@@ -460,6 +460,11 @@ SEARCH: Final = (
         "issue 2, section 5",
     ),
     Promise(
+        "search-encoder-export",
+        "Published weights become an encoder, from a folder or from the hub; others are refused.",
+        "issue 2, section 5",
+    ),
+    Promise(
         "search-two-processes",
         "Several processes share one index folder.",
         "issue 2, section 9.3",

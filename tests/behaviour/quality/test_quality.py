@@ -39,9 +39,10 @@ async def shares(shelf: Shelf, requests: Mapping[str, str]) -> tuple[float, floa
 
 
 async def test_english_requests_find_their_tool(shelf: Shelf) -> None:
-    # Measured: 46 of 70 first, 65 of 70 in five.
+    # Measured: 43 of 70 first, 64 of 70 in five. (Three more came first while words counted less;
+    # twelve public sets decided otherwise.)
     first, five = await shares(shelf, ENGLISH)
-    assert first >= 0.62
+    assert first >= 0.58
     assert five >= 0.90
 
 

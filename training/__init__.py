@@ -1,0 +1,1 @@
+"""Makes the encoder that the wheel carries; not installed."""
