@@ -47,7 +47,7 @@ class Fit(Enum):
 # little above it is shown as weak.
 _WEAK: Final = 0.31
 _FLOOR: Final = 0.15
-_FLOOR_WITHOUT_WORDS: Final = 0.30
+_FLOOR_WITHOUT_WORDS: Final = 0.27
 """Gibberish is as similar to some tool as a paraphrase can be; it shares no word with any."""
 
 

@@ -54,7 +54,8 @@ class QueryReader:
         queries = [Query(text, _parts(text)) for text in asked]
         if self._encoder is None or not with_vectors:
             return queries
-        texts = [part.text for query in queries for part in query.parts]
+        # A text without words (emoji, dots) has a vector too, but that is no meaning.
+        texts = [part.text for query in queries for part in query.parts if part.words]
         vectors = self._vectors(
             [t for t in texts if self._encoder.reads_unspaced or not is_unspaced(t)], self._encoder
         )
