@@ -126,13 +126,16 @@ async def open_crib(
     async with open_store(settings) as store:
         search: LateSearch = load("search.late")(settings.home, settings.encoder)
         crib_name = f"{os.getpid()}-{uuid4().hex[:8]}"
-        openers = _openers(environment or os.environ, clock)
+        # Parsing holds the interpreter: a hundred files at once kept the first answers waiting.
+        read_gate = anyio.CapacityLimiter(1)
+        openers = _openers(environment or os.environ, clock, read_gate)
         supervisor = load("supervisor")(openers, store, clock, crib=crib_name, wants=wants)
         catalogue = await Catalogue.open(store, (search, supervisor))
         if not head_start_seconds:
             await search.open(catalogue)
         calls = load("calls")(catalogue, supervisor)
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_hold_until_open, read_gate, search)
             await tasks.start(supervisor.run, catalogue, head_start_seconds)
             tasks.start_soon(search.run, catalogue, head_start_seconds)
             tasks.start_soon(catalogue.follow)
@@ -140,10 +143,16 @@ async def open_crib(
             tasks.cancel_scope.cancel()
 
 
-def _openers(environment: Mapping[str, str], clock: Clock) -> Mapping[SourceKind, OpenSource]:
+async def _hold_until_open(read_gate: anyio.CapacityLimiter, search: LateSearch) -> None:
+    # Files that were read before can wait longer than the first question.
+    async with read_gate:
+        await search.wait_open()
+
+
+def _openers(
+    environment: Mapping[str, str], clock: Clock, read_gate: anyio.CapacityLimiter
+) -> Mapping[SourceKind, OpenSource]:
     gate = anyio.CapacityLimiter(CONNECTING_AT_ONCE)
-    # Parsing holds the interpreter: a hundred files at once kept the first answers waiting.
-    read_gate = anyio.CapacityLimiter(1)
 
     def open_mcp(record: SourceRecord) -> Source:
         source: Source = load("source.mcp")(

@@ -59,6 +59,10 @@ class LateSearch:
         self._search = search
         self._is_open.set()
 
+    async def wait_open(self) -> None:
+        """Return when questions are answered; hurries nothing."""
+        await self._is_open.wait()
+
     async def run(self, catalogue: Catalogue, head_start_seconds: float) -> None:
         """Open if that is not done, then make vectors and keep the index, until cancelled.
 
