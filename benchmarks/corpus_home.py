@@ -3,7 +3,7 @@
 Each `*.json` of the data folder is what one server answered: `tools`, and where it is known the
 answer to `initialize` (title and instructions). Each becomes a source of kind snapshot; copies
 under other names follow until there are as many tools as wanted. Used by `tokens.py` and
-`start_and_memory.py`.
+`running_crib.py`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.public_servers import install
-from benchmarks.start_and_memory import TOOLCRIB, Serving, serving
+from benchmarks.running_crib import TOOLCRIB, Serving, serving
 
 # Tools that need no account.
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
