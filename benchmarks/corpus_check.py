@@ -13,14 +13,22 @@ import sys
 import time
 import traceback
 from collections import Counter, defaultdict
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from mcp_types.methods import serialize_server_result
 from pydantic import ValidationError
 
+from toolcrib_adapters.surfaces.native_tools import NativeTool
+from toolcrib_adapters.surfaces.published_forms import PublishedForms
 from toolcrib_protocol.foreign_tool import Adopted, judge
+from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.schema import Checker, Dialect, publish, sample, signature
+from toolcrib_registry.changes import PutSource
+from toolcrib_registry.listing import Listing, accept_listing
+from toolcrib_registry.records import SourceKind, SourceRecord
+from toolcrib_registry.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,11 +60,10 @@ class Tally:
         return result
 
 
-def entries(folder: Path) -> Iterator[tuple[str, JsonObject]]:
+def lists(folder: Path) -> Iterator[tuple[str, list[JsonObject]]]:
     """The raw tools of every file, with the file's name."""
     for path in sorted(folder.glob("*.json")):
-        for raw in json.loads(path.read_bytes()).get("tools") or []:
-            yield path.stem, raw
+        yield path.stem, json.loads(path.read_bytes()).get("tools") or []
 
 
 def check(source: str, raw: JsonObject, tally: Tally) -> None:
@@ -81,27 +88,24 @@ def check(source: str, raw: JsonObject, tally: Tally) -> None:
     tally.timed("signature", label, lambda: signature("t", form.schema, verdict.output_schema))
     example = tally.timed("sample", label, lambda: sample(verdict.input_schema))
     tally.outcomes["with a valid example"] += example is not None
-    tally.faults.extend(wire_faults(label, verdict, form.schema))
 
 
-def wire_faults(label: str, tool: Adopted, input_schema: JsonObject) -> Iterator[str]:
-    """Why the published tool is invalid on a wire."""
-    for version in WIRES:
-        shown: JsonObject = {
-            "name": "published_name",
-            "description": tool.description,
-            "inputSchema": input_schema,
-        }
-        output = tool.output_schema
-        if output is not None and (version == MODERN or output.get("type") == "object"):
-            shown["outputSchema"] = output
-        result: JsonObject = {"tools": [shown]}
-        if version == MODERN:
-            result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
-        try:
-            serialize_server_result("tools/list", version, result)
-        except (ValidationError, ValueError) as error:
-            yield f"{label} at {version}: {error}"
+def wire_faults(source: str, raws: list[JsonObject]) -> Iterator[str]:
+    """Why a tool of a list is invalid on a wire, natively on the plain endpoint or its group's."""
+    home = [PutSource(SourceRecord("home", SourceKind.SNAPSHOT, {}, "home"))]
+    snapshot = Snapshot().with_changes(home, 1)
+    changes = accept_listing(snapshot, Listing("home", (*raws,)), "2026-12-01T00:00:00+00:00")
+    forms = PublishedForms()
+    for head in snapshot.with_changes(changes, 2).live_tools():
+        for is_exact, version in product((False, True), WIRES):
+            shown = NativeTool(head.tool.name, head, is_exact).definition(forms, version)
+            result: JsonObject = {"tools": [shown]}
+            if version == MODERN:
+                result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+            try:
+                dump_json(serialize_server_result("tools/list", version, result)).encode()
+            except (ValidationError, ValueError) as error:
+                yield f"{source}/{head.tool.name} at {version}, exact {is_exact}: {error}"
 
 
 def report(tally: Tally) -> None:
@@ -122,11 +126,13 @@ def report(tally: Tally) -> None:
 def main(folder: Path) -> int:
     """Check every tool below `folder`; 1 if one is at fault."""
     tally = Tally()
-    for source, raw in entries(folder):
-        try:
-            check(source, raw, tally)
-        except Exception:  # noqa: BLE001 - a crash on one tool is what this looks for
-            tally.faults.append(f"{source}/{raw.get('name')} crashed: {traceback.format_exc()}")
+    for source, raws in lists(folder):
+        for raw in raws:
+            try:
+                check(source, raw, tally)
+            except Exception:  # noqa: BLE001 - a crash on one tool is what this looks for
+                tally.faults.append(f"{source}/{raw.get('name')} crashed: {traceback.format_exc()}")
+        tally.faults.extend(wire_faults(source, raws))
     report(tally)
     return 1 if tally.faults else 0
 

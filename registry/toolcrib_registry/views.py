@@ -99,7 +99,10 @@ class Sight:
     @cached_property
     def heads(self) -> tuple[VersionRecord, ...]:
         """The head of every visible tool that may be called, in order of identity."""
-        return tuple(head for head in self.snapshot.live_tools() if self.allows(head.tool))
+        tools = self.snapshot.tools
+        # Filtered before they are sorted: an endpoint of few tools must not sort thousands.
+        shown = sorted(tool for tool in tools if self.allows(tool))
+        return tuple(head for tool in shown if (head := tools[tool].head) is not None)
 
     def resolve(self, text: str, version: str | None = None) -> VersionRecord:
         """The version that answers a published name or reference, narrowed by the range `version`.

@@ -89,10 +89,10 @@ class AgentSurface:
     async def _entry(self, entry: JsonObject | NativeTool, version: str) -> JsonObject:
         if not isinstance(entry, NativeTool):
             return entry
-        if not self._forms.has(entry.record):
+        if not entry.is_exact and not self._forms.has(entry.record):
             # Making forms is work: calls that wait must not wait for a whole page of them.
             await checkpoint()
-        return entry.definition(self._forms.of(entry.record), version)
+        return entry.definition(self._forms, version)
 
     def input_schema(self, name: str) -> JsonObject | None:
         """The schema whose `x-mcp-header` annotations a call has to follow, if it has any.

@@ -31,4 +31,5 @@ def instructions_of(tools: EndpointTools) -> str | None:
         group = shown.sight.snapshot.groups.get(tools.endpoint.name)
         told = (group.description or group.title) if group is not None else ""
         return "\n".join(part for part in (told, shown.why_empty) if part) or None
-    return _AFTER_FAILURE if tools.mode is EndpointMode.FULL else _DYNAMIC
+    is_full = tools.mode is EndpointMode.FULL and shown.sight.heads
+    return _AFTER_FAILURE if is_full else _DYNAMIC

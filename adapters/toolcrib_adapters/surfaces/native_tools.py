@@ -17,7 +17,7 @@ from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.result import META_PREFIX
 
 if TYPE_CHECKING:
-    from toolcrib_adapters.surfaces.published_forms import PublishedForm
+    from toolcrib_adapters.surfaces.published_forms import PublishedForms
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.tool import Contract
     from toolcrib_registry.records import VersionRecord
@@ -49,15 +49,15 @@ class NativeTool:
         """Whether clients have to repeat arguments in HTTP headers."""
         return _MIRRORED in self.record.written
 
-    def definition(self, form: PublishedForm, version: str) -> JsonObject:
+    def definition(self, forms: PublishedForms, version: str) -> JsonObject:
         """The entry of `tools/list` for a caller that speaks protocol revision `version`."""
         contract = self.record.contract
         is_older = version not in MODERN_PROTOCOL_VERSIONS
         facts: JsonObject = {
             "name": self.name,
             "title": contract.title,
-            "description": _description(contract, form, is_exact=self.is_exact) or None,
-            "inputSchema": self._input_schema(form, is_older=is_older),
+            "description": self._description(forms) or None,
+            "inputSchema": self._input_schema(forms, is_older=is_older),
             "outputSchema": _output_schema(contract.output_schema, is_older=is_older),
             "annotations": annotations_of(contract) or None,
             "icons": [icon.model_dump(mode="json") for icon in contract.icons] or None,
@@ -65,10 +65,19 @@ class NativeTool:
         }
         return {key: fact for key, fact in facts.items() if fact is not None}
 
-    def _input_schema(self, form: PublishedForm, *, is_older: bool) -> JsonObject:
+    def _description(self, forms: PublishedForms) -> str:
+        contract = self.record.contract
+        told = [contract.description if self.is_exact else forms.of(self.record).description]
+        if contract.when_to_use:
+            told.append(f"Use it when: {contract.when_to_use}")
+        if contract.when_not_to_use:
+            told.append(f"Do not use it when: {contract.when_not_to_use}")
+        return "\n".join(part for part in told if part)
+
+    def _input_schema(self, forms: PublishedForms, *, is_older: bool) -> JsonObject:
         exact = self.record.contract.input_schema
         is_carried = self.is_exact and (not is_older or _fits_older_wires(exact))
-        return exact if is_carried else form.input_schema
+        return exact if is_carried else forms.of(self.record).input_schema
 
     def _meta(self, contract: Contract) -> JsonObject:
         if self.is_exact:
@@ -102,15 +111,6 @@ def annotations_of(contract: Contract) -> JsonObject:
 
 def _is_for_clients(key: str) -> bool:
     return key in _META_KEYS or key.startswith(_META_FAMILIES)
-
-
-def _description(contract: Contract, form: PublishedForm, *, is_exact: bool) -> str:
-    told = [contract.description if is_exact else form.description]
-    if contract.when_to_use:
-        told.append(f"Use it when: {contract.when_to_use}")
-    if contract.when_not_to_use:
-        told.append(f"Do not use it when: {contract.when_not_to_use}")
-    return "\n".join(part for part in told if part)
 
 
 def _output_schema(schema: JsonObject | None, *, is_older: bool) -> JsonObject | None:

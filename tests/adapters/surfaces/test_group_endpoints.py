@@ -13,7 +13,7 @@ from tests.adapters.surfaces.bench import TOOLS, Bench
 from tests.adapters.surfaces.doors import MODERN, over_http
 from toolcrib_adapters.surfaces.endpoints import Endpoint, EndpointKind
 from toolcrib_protocol.names import ToolId
-from toolcrib_registry.changes import PutGroup
+from toolcrib_registry.changes import DropGroup, DropSource, PutGroup
 from toolcrib_registry.records import GroupRecord
 
 if TYPE_CHECKING:
@@ -121,3 +121,15 @@ async def test_a_group_that_appears_later_is_served_then(mode: str) -> None:
             listed = await client.list_tools()
     assert before.status_code == 404
     assert [t.name for t in listed.tools] == ["stamp"]
+
+
+@both_eras
+@pytest.mark.promise("endpoint-unknown-404")
+async def test_a_group_that_is_removed_is_refused_to_those_who_are_connected(mode: str) -> None:
+    bench = await Bench.open()
+    async with over_http(bench.servers()) as url, Client(f"{url}/play", mode=mode) as client:
+        await client.list_tools()
+        await bench.add("play", ())
+        await bench.catalogue.change(lambda _: [DropSource("play"), DropGroup("play")])
+        with pytest.raises(MCPError, match="no group is called 'play'"):
+            await client.call_tool("echo", {})
