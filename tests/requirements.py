@@ -952,6 +952,18 @@ EDGES: Final = (
         "field case O-27",
     ),
     Promise(
+        "field-o28-forwarding",
+        "Of a caller's request only headers that a source's settings list go up, renamed; values "
+        "are one caller's own, and are written down nowhere.",
+        "field case O-28",
+    ),
+    Promise(
+        "field-o31-addresses",
+        "Addresses where clouds keep credentials are never connected to, in no spelling and by no "
+        "name or redirect; this machine and private networks as far as the operator allows.",
+        "field case O-31",
+    ),
+    Promise(
         "edge-publish-behind-proxy",
         "An endpoint that more than this machine can reach takes no publications unless it is told "
         "to.",

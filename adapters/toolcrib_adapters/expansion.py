@@ -87,10 +87,15 @@ class Secrets:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         kept = {value for value in values if len(value) >= _SHORTEST_SECRET}
+        self._plain = frozenset(kept)
         # As they are quoted in URLs, and as `repr` writes them.
         kept |= {quote(value, safe="") for value in kept} | {repr(value)[1:-1] for value in kept}
         # Longest first: a secret that holds another one is hidden as a whole.
         self._values = sorted(kept, key=len, reverse=True)
+
+    def with_more(self, values: Iterable[str]) -> Secrets:
+        """These, and `values`."""
+        return Secrets([*self._plain, *values])
 
     def hidden(self, text: str) -> str:
         """`text` with every secret replaced by `***`."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
+    from toolcrib_adapters.outbound.addresses import Reach
     from toolcrib_adapters.search.late_search import LateSearch
     from toolcrib_adapters.settings import CribSettings
     from toolcrib_adapters.sources.source import Source
@@ -128,7 +129,7 @@ async def open_crib(
         crib_name = f"{os.getpid()}-{uuid4().hex[:8]}"
         # Parsing holds the interpreter: a hundred files at once kept the first answers waiting.
         read_gate = anyio.CapacityLimiter(1)
-        openers = _openers(environment or os.environ, clock, read_gate)
+        openers = _openers(environment or os.environ, clock, read_gate, settings.upstream_addresses)
         supervisor = load("supervisor")(openers, store, clock, crib=crib_name, wants=wants)
         catalogue = await Catalogue.open(store, (search, supervisor))
         if not head_start_seconds:
@@ -150,13 +151,17 @@ async def _hold_until_open(read_gate: anyio.CapacityLimiter, search: LateSearch)
 
 
 def _openers(
-    environment: Mapping[str, str], clock: Clock, read_gate: anyio.CapacityLimiter
+    environment: Mapping[str, str], clock: Clock, read_gate: anyio.CapacityLimiter, reach: Reach
 ) -> Mapping[SourceKind, OpenSource]:
     gate = anyio.CapacityLimiter(CONNECTING_AT_ONCE)
 
     def open_mcp(record: SourceRecord) -> Source:
         source: Source = load("source.mcp")(
-            record, environment=environment, clock=clock, connect_gate=gate
+            record,
+            environment=environment,
+            clock=clock,
+            connect_gate=gate,
+            access=load("source.mcp_access")(reach),
         )
         return source
 

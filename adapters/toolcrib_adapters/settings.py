@@ -14,11 +14,20 @@ from typing import Self
 import platformdirs
 
 from toolcrib_adapters.key_ring import RING_FILE
+from toolcrib_adapters.outbound.addresses import Reach
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 
 
 def _usual_home() -> Path:
     return platformdirs.user_data_path("toolcrib")
+
+
+def _reach(told: str) -> Reach:
+    try:
+        return Reach(told)
+    except ValueError as error:
+        text = f"TOOLCRIB_UPSTREAM_ADDRESSES is {told!r}; it can be {', '.join(Reach)}"
+        raise ToolError(INVALID_SETTINGS, text) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,16 +41,22 @@ class CribSettings:
             `sentence-transformers:FOLDER_OR_MODEL`.
         key_ring: the file with the keys that seal request state, shared by all replicas; None is
             `keys.json` in the home folder.
+        upstream_addresses: which addresses sources may be at.
     """
 
     home: Path = field(default_factory=_usual_home)
     database: str | None = None
     encoder: str = "default"
     key_ring: Path | None = None
+    upstream_addresses: Reach = Reach.LOCAL
 
     @classmethod
     def read(cls, home: Path | None = None) -> Self:
-        """The settings of this process: `TOOLCRIB_HOME`, `_DATABASE` and so on; `home` wins."""
+        """The settings of this process: `TOOLCRIB_HOME`, `_DATABASE` and so on; `home` wins.
+
+        Raises:
+            ToolError: `invalid_settings`, naming the variable.
+        """
         told, ring = os.environ.get("TOOLCRIB_HOME"), os.environ.get("TOOLCRIB_KEY_RING")
         if home is None:
             home = _usual_home() if told is None else Path(told)
@@ -50,6 +65,7 @@ class CribSettings:
             database=os.environ.get("TOOLCRIB_DATABASE"),
             encoder=os.environ.get("TOOLCRIB_ENCODER", "default"),
             key_ring=Path(ring).expanduser().absolute() if ring else None,
+            upstream_addresses=_reach(os.environ.get("TOOLCRIB_UPSTREAM_ADDRESSES", "local")),
         )
 
     @property

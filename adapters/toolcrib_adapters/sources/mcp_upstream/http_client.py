@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import httpx2
 
+from toolcrib_adapters.outbound.addresses import Reach
+from toolcrib_adapters.outbound.network import check_addresses, check_written_address
 from toolcrib_adapters.sources.mcp_upstream.surrogates import written
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ class NotingClient(httpx2.AsyncClient):
         failures: HttpFailures,
         headers: dict[str, str] | None,
         *,
+        reach: Reach = Reach.LOCAL,
         is_brittle: bool = False,
     ) -> None:
         """A client for one connection.
@@ -107,9 +110,12 @@ class NotingClient(httpx2.AsyncClient):
         Args:
             failures: where failures are noted.
             headers: sent with every request.
+            reach: which addresses it may connect to.
             is_brittle: the transport above sends nothing more after one failed request.
         """
         super().__init__(headers=headers, timeout=_TIMEOUT, limits=_MOST_CONNECTIONS)
+        check_addresses(self, reach)
+        self._reach = reach
         self._failures = failures
         self._is_brittle = is_brittle
 
@@ -126,6 +132,7 @@ class NotingClient(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, or a failed one in its place."""
         try:
+            check_written_address(request.url, self._reach)
             response = await super().send(request, **options)
         except httpx2.TransportError as error:
             self._failures.note(request, _broken(error))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
+import httpx2
 from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from toolcrib_adapters.expansion import Expansion, Secrets
+from toolcrib_adapters.sources.mcp_upstream.forwarding import forwarding_problem
 from toolcrib_protocol.errors import INVALID_SETTINGS, ErrorKind, ToolError
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from toolcrib_protocol.json_value import JsonObject
 
+_LAST_PORT: Final = 65_535
 _SHORTEST_WRITTEN_SECRET: Final = 8
 """Values that are written out in the settings may be keys, too; shorter ones are plain options."""
 
@@ -42,6 +45,11 @@ class StdioSpec(_Limits):
     inherit_env: tuple[str, ...] = ()
     cwd: str | None = None
 
+    @property
+    def forward_headers(self) -> dict[str, str]:
+        """A process has no headers."""
+        return {}
+
     def expanded(self, environment: Mapping[str, str]) -> tuple[StdioSpec, Secrets]:
         """The settings with variables filled in and `env` complete, and what must not be shown."""
         expansion = Expansion(environment)
@@ -63,16 +71,50 @@ class HttpSpec(_Limits):
     transport: Literal["http", "sse"]
     url: str = Field(pattern=r"(?i)^(https?://|\$\{)")
     headers: dict[str, str] = Field(default_factory=dict)
+    forward_headers: dict[str, str] = Field(default_factory=dict)
+    """Names at the server, by the names of the caller's headers that may go up."""
+
+    @field_validator("forward_headers")
+    @classmethod
+    def _may_be_forwarded(cls, wanted: dict[str, str]) -> dict[str, str]:
+        problem = forwarding_problem(wanted)
+        if problem is not None:
+            raise ValueError(problem)
+        return wanted
 
     def expanded(self, environment: Mapping[str, str]) -> tuple[HttpSpec, Secrets]:
-        """The settings with variables filled in, and what must not be shown."""
+        """The settings with variables filled in, and what must not be shown.
+
+        Raises:
+            ToolError: `invalid_settings`.
+        """
         expansion = Expansion(environment)
         headers = {name: expansion.text(value) for name, value in self.headers.items()}
-        changes = {"url": expansion.text(self.url), "headers": headers}
+        url = expansion.text(self.url)
+        if not _is_web_address(url):
+            # As it is written: what was filled in is nobody's to see.
+            text = f"the address {self.url!r} is, filled in, no address of http:// or https://"
+            raise ToolError(INVALID_SETTINGS, text, ErrorKind.NEEDS_HUMAN)
+        changes = {"url": url, "headers": headers}
         # `Authorization: Bearer KEY` is often told back without its first word.
         words = [value.split(" ", 1)[-1] for value in headers.values()]
         written = _maybe_secret([*headers.values(), *words])
         return self.model_copy(update=changes), Secrets([*expansion.values, *written])
+
+    def for_one(self, personal: Mapping[str, str]) -> HttpSpec:
+        """The settings with the headers of one caller in place of the common ones."""
+        replaced = {name.lower() for name in personal}
+        common = {k: v for k, v in self.headers.items() if k.lower() not in replaced}
+        return self.model_copy(update={"headers": {**common, **personal}})
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        url = httpx2.URL(text)
+    except (httpx2.InvalidURL, UnicodeError):
+        return False
+    is_port = url.port is None or 0 < url.port <= _LAST_PORT
+    return url.scheme in {"http", "https"} and bool(url.host) and is_port
 
 
 def _minimal(environment: Mapping[str, str]) -> dict[str, str]:

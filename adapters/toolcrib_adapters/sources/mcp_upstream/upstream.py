@@ -10,20 +10,20 @@ from __future__ import annotations
 import logging
 import random
 import traceback
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import mcp_types as types
-from mcp.client.subscriptions import SubscriptionLost, ToolsListChanged
-from mcp.shared.exceptions import MCPError
 
 from toolcrib_adapters.expansion import Secrets
 from toolcrib_adapters.settling import Settling
 from toolcrib_adapters.sources.mcp_upstream.answers import says_unknown_tool
 from toolcrib_adapters.sources.mcp_upstream.backoff import pause_seconds
+from toolcrib_adapters.sources.mcp_upstream.change_news import hear_changes, is_of_tools
 from toolcrib_adapters.sources.mcp_upstream.desk import Desk
 from toolcrib_adapters.sources.mcp_upstream.exchange import Exchange
 from toolcrib_adapters.sources.mcp_upstream.failures import (
@@ -33,10 +33,12 @@ from toolcrib_adapters.sources.mcp_upstream.failures import (
     connect_failure,
     is_fault_of_ours,
 )
+from toolcrib_adapters.sources.mcp_upstream.forwarding import HttpAccess, without_headers
 from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
 from toolcrib_adapters.sources.mcp_upstream.link import Link
 from toolcrib_adapters.sources.mcp_upstream.older_connection import OlderConnection
 from toolcrib_adapters.sources.mcp_upstream.parking import ParkingLot
+from toolcrib_adapters.sources.mcp_upstream.personal import PersonalConnections
 from toolcrib_adapters.sources.mcp_upstream.requests import UpstreamRequests
 from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, read_spec
 from toolcrib_adapters.sources.mcp_upstream.tool_list import tools_of
@@ -74,7 +76,6 @@ _LIST_AGAIN_SECONDS: Final = 300.0
 _LIST_FAILED_SECONDS: Final = 15.0
 _SUSPECT_SECONDS: Final = 30.0
 """How often the news that a tool is unknown may make the list be asked for."""
-_LISTEN_AGAIN_SECONDS: Final = 15.0
 _SETTLE_SECONDS: Final = 0.2
 """Notices that the list changed come in bursts; one new list answers them all."""
 _LONGEST_SETTLE_SECONDS: Final = 0.8
@@ -94,6 +95,7 @@ class McpUpstream:
         clock: Clock,
         connect_gate: anyio.CapacityLimiter,
         roll: Callable[[], float] = random.random,
+        access: HttpAccess | None = None,
     ) -> None:
         """An upstream that is not connected yet.
 
@@ -103,12 +105,15 @@ class McpUpstream:
             clock: time for pauses.
             connect_gate: how many upstreams may connect at the same time.
             roll: chance for the pauses, from 0 up to 1.
+            access: how it is reached.
         """
         self._record = record
         self._environment = environment
         self._clock = clock
         self._gate = connect_gate
         self._roll = roll
+        self._access = access or HttpAccess()
+        self._personal = PersonalConnections(record.name, clock, self._for_one)
         self._link = Link(record.name)
         self._lot = ParkingLot(record.name)
         self._desk = Desk(record.name, is_shared=True)
@@ -139,6 +144,9 @@ class McpUpstream:
         seconds = min(context.timeout_seconds, self._longest_call_seconds)
         patience = Patience(seconds)
         wire = await self._wire_for(context, patience)
+        if (own := self._personal.wanted(wire, context)) is not None:
+            with own as source:
+                return await source.call(upstream_name, arguments, without_headers(context))
         params: JsonObject = {"name": upstream_name, "arguments": arguments}
         tool = f"{upstream_name!r} of {self._record.name!r}"
         try:
@@ -160,9 +168,9 @@ class McpUpstream:
         """
         wire = await self._link.wire(patience.seconds)
         caller = context.interaction
-        if self._older is None or caller.ask is None or not caller.abilities:
-            return wire
-        return await self._older.wire(patience) or wire
+        if self._older is not None and caller.ask is not None and caller.abilities:
+            wire = await self._older.wire(patience) or wire
+        return self._personal.carried(wire, context)
 
     def capabilities(self) -> JsonObject | None:
         """What the server offers besides tools; see `Provider.capabilities`."""
@@ -179,6 +187,9 @@ class McpUpstream:
                 await self._requests.change_watch(wire, method, params, patience)
                 return {}
             wire = await self._wire_for(context, patience)
+            if (own := self._personal.wanted(wire, context)) is not None:
+                with own as source:
+                    return await source.request(method, params, without_headers(context))
             what = f"{method} of {self._record.name!r}"
             params = await self._requests.stamped(wire, params, context)
             with self._requests.attribution.making(context):
@@ -186,6 +197,17 @@ class McpUpstream:
                 return await exchange.answer(wire, self._desk)
         except RequestError as failed:
             raise self._call_failure(failed, seconds) from failed
+
+    def _for_one(self, headers: Mapping[str, str]) -> McpUpstream:
+        """The same server, connected for the one caller who sent these headers."""
+        return McpUpstream(
+            self._record,
+            environment=self._environment,
+            clock=self._clock,
+            connect_gate=self._gate,
+            roll=self._roll,
+            access=replace(self._access, personal=headers),
+        )
 
     def _call_failure(self, failed: RequestError, seconds: float) -> ToolError:
         if failed.code in {types.INVALID_PARAMS, types.METHOD_NOT_FOUND}:
@@ -208,6 +230,10 @@ class McpUpstream:
         seconds = 0.0
         try:
             spec, self._secrets = read_spec(self._record.spec).expanded(self._environment)
+            if isinstance(spec, HttpSpec) and self._access.personal:
+                spec = spec.for_one(self._access.personal)
+                self._secrets = self._secrets.with_more(self._access.personal.values())
+            self._personal.forward = spec.forward_headers
             seconds = spec.connect_timeout_seconds
             self._longest_call_seconds = spec.timeout_seconds or inf
             await self._serve(host, spec, failures)
@@ -240,9 +266,7 @@ class McpUpstream:
             await turn.enter_async_context(self._gate)
             patience = anyio.current_time() + spec.connect_timeout_seconds
             with anyio.CancelScope(deadline=patience) as life:
-                async with connected(
-                    spec, self._secrets, failures, self._on_notice, self._keep_stderr
-                ) as wire:
+                async with self._connected(spec, failures) as wire:
                     life.deadline = inf
                     await self._list(host, wire)
                     await turn.aclose()
@@ -252,7 +276,7 @@ class McpUpstream:
                     self._desk = Desk(repr(self._record.name), is_shared=shared)
                     wire.let_ask(self._desk.asked)
                     self._older = self._older_beside(wire, spec)
-                    async with self._lot.open():
+                    async with self._lot.open(), self._personal.running():
                         self._link.open(wire)
                         self._requests.opened(wire, host)
                         await self._report(host, SourceStatus.READY)
@@ -260,6 +284,12 @@ class McpUpstream:
                     life.deadline = anyio.current_time() + _CLOSE_SECONDS
         if life.cancelled_caught and not self._was_ready:
             raise TimeoutError
+
+    def _connected(
+        self, spec: StdioSpec | HttpSpec, failures: HttpFailures
+    ) -> AbstractAsyncContextManager[Wire]:
+        notice, stderr = self._on_notice, self._keep_stderr
+        return connected(spec, self._secrets, failures, notice, stderr, self._access.reach)
 
     def _older_beside(self, wire: Wire, spec: StdioSpec | HttpSpec) -> OlderConnection | None:
         """What makes a connection of the older generation, if that makes sense."""
@@ -269,9 +299,7 @@ class McpUpstream:
 
         @asynccontextmanager
         async def connect() -> AsyncIterator[Wire]:
-            async with connected(
-                older, self._secrets, HttpFailures(), self._on_notice, self._keep_stderr
-            ) as made:
+            async with self._connected(older, HttpFailures()) as made:
                 made.let_ask(self._desk.asked)
                 yield made
 
@@ -293,7 +321,9 @@ class McpUpstream:
             if self._older is not None:
                 tasks.start_soon(self._older.keep)
             if wire.tells_changes:
-                tasks.start_soon(self._hear_changes, wire)
+                tasks.start_soon(
+                    hear_changes, wire, self._record.name, self._clock, self._lists_changed
+                )
 
     async def _keep_listing(self, host: SourceHost, wire: Wire) -> None:
         while True:
@@ -317,31 +347,13 @@ class McpUpstream:
             await self._clock.sleep(max(_LIST_AGAIN_SECONDS, self._fresh_seconds))
             self._list_changed()
 
-    async def _hear_changes(self, wire: Wire) -> None:
-        while True:
-            try:
-                async with wire.listening(wire.tells_changes) as events:
-                    # What changed between the last list and this moment was told to nobody.
-                    self._suspect_lists(wire.tells_changes)
-                    async for event in events:
-                        self._told_change(event)
-            except MCPError as error:
-                # It cannot be listened to: then the timer has to do.
-                _log.debug("upstream %r tells no changes: %d", self._record.name, error.code)
-                return
-            except (SubscriptionLost, TimeoutError):
-                _log.debug("upstream %r stopped telling changes", self._record.name)
-            await self._clock.sleep(_LISTEN_AGAIN_SECONDS)
-            # What changed meanwhile is not told again.
-            self._suspect_lists(wire.tells_changes)
-
     def _suspect_lists(self, lists: Collection[str]) -> None:
         if "tools" in lists:
             self._list_changed()
         self._requests.suspect(lists)
 
     def _told_change(self, event: object) -> None:
-        if isinstance(event, ToolsListChanged):
+        if is_of_tools(event):
             self._is_told = True
             self._list_changed()
         else:

@@ -10,6 +10,7 @@ package run against real servers of both generations.
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import copy
 from itertools import count
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from mcp.shared.dispatcher import CallOptions, DispatchContext, OnRequest, ProgressFnT
 
     from toolcrib_adapters.expansion import Secrets
+    from toolcrib_adapters.outbound.addresses import Reach
     from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_registry.patience import Patience
@@ -137,6 +139,14 @@ class Wire:
         self._failures = failures
         self._secrets = secrets
         self._ids = count(_FIRST_ID)
+        self._own_headers: dict[str, str] = {}
+
+    def carrying(self, headers: dict[str, str]) -> Wire:
+        """The same connection, whose requests carry `headers` of one caller."""
+        view = copy(self)
+        view._own_headers = headers  # noqa: SLF001 - a copy of this very object
+        view._secrets = self._secrets.with_more(headers.values())  # noqa: SLF001 - as above
+        return view
 
     @property
     def capabilities(self) -> types.ServerCapabilities:
@@ -188,6 +198,8 @@ class Wire:
         self._session._stamp(data, options)  # noqa: SLF001 - see the module's docstring
         if self.is_modern and abilities:
             data["params"]["_meta"][types.CLIENT_CAPABILITIES_META_KEY] = abilities
+        if self._own_headers:
+            options["headers"] = {**self._own_headers, **options.get("headers", {})}
         # Not the SDK's time limit: that one starts only when the server has taken the request.
         with patience.limit():
             try:
@@ -204,7 +216,9 @@ class Wire:
         http = self._failures.take(request_id)
         message = self._secrets.hidden(error.message)[:LONGEST_TEXT]
         failed = RequestError(error.code, message, http, self.is_modern, error.data)
-        if failed.is_lost_session or (http is not None and http.status == _SIGN_IN):
+        # A caller whose own credential is refused takes the connection from nobody else.
+        is_signed_out = http is not None and http.status == _SIGN_IN and not self._own_headers
+        if failed.is_lost_session or is_signed_out:
             # Nothing will come of this connection any more; the owner makes another one.
             self.ended.set()
         return failed
@@ -274,6 +288,7 @@ async def connected(
     failures: HttpFailures,
     on_notice: MessageHandlerFnT,
     on_stderr: Callable[[str], None],
+    reach: Reach,
 ) -> AsyncIterator[Wire]:
     """A connection that has agreed on a protocol version.
 
@@ -283,6 +298,7 @@ async def connected(
         failures: where HTTP failures are noted.
         on_notice: told every notification of the server.
         on_stderr: told the tail of a process's standard error at the end.
+        reach: which addresses may be connected to.
 
     Raises:
         ToolError: the process cannot be started.
@@ -294,7 +310,7 @@ async def connected(
         if isinstance(spec, StdioSpec):
             streams = await stack.enter_async_context(stdio_process(spec, on_stderr))
         else:
-            streams = await stack.enter_async_context(_http_streams(spec, failures))
+            streams = await stack.enter_async_context(_http_streams(spec, failures, reach))
         dispatcher = _WatchedDispatcher(*streams)
         session = await stack.enter_async_context(
             _AskableSession(
@@ -309,7 +325,7 @@ async def connected(
 
 
 @asynccontextmanager
-async def _http_streams(spec: HttpSpec, failures: HttpFailures) -> AsyncIterator[Any]:
+async def _http_streams(spec: HttpSpec, failures: HttpFailures, reach: Reach) -> AsyncIterator[Any]:
     if spec.transport == "sse":
 
         def client(
@@ -318,7 +334,7 @@ async def _http_streams(spec: HttpSpec, failures: HttpFailures) -> AsyncIterator
             auth: httpx2.Auth | None = None,  # noqa: ARG001
         ) -> NotingClient:
             # Its own time limit would end a connection that is silent for five minutes.
-            return NotingClient(failures, headers, is_brittle=True)
+            return NotingClient(failures, headers, reach=reach, is_brittle=True)
 
         async with sse_client(
             spec.url, headers=spec.headers, httpx_client_factory=client
@@ -326,7 +342,7 @@ async def _http_streams(spec: HttpSpec, failures: HttpFailures) -> AsyncIterator
             yield streams
         return
     async with (
-        NotingClient(failures, spec.headers) as http_client,
+        NotingClient(failures, spec.headers, reach=reach) as http_client,
         streamable_http_client(
             spec.url, http_client=http_client, max_sse_event_size=LONGEST_LINE
         ) as streams,

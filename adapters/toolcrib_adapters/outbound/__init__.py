@@ -1,0 +1,1 @@
+"""Connections that the crib opens to addresses that others chose."""
