@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from mcp.client.subscriptions import SubscriptionLost, ToolsListChanged
+from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 
 if TYPE_CHECKING:
@@ -51,8 +51,3 @@ async def hear_changes(wire: Wire, name: str, clock: Clock, ears: Ears) -> None:
         await clock.sleep(_LISTEN_AGAIN_SECONDS)
         # What changed meanwhile is not told again.
         ears.suspect(wire.tells_changes)
-
-
-def is_of_tools(event: object) -> bool:
-    """Whether an event is about the list of tools."""
-    return isinstance(event, ToolsListChanged)

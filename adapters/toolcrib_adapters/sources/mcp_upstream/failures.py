@@ -1,10 +1,12 @@
 """What a failure of an upstream means: the errors of SDK, HTTP and processes as ours.
 
-Pure: an exception in, a `ToolError` out. Secrets are hidden before texts come here.
+An exception in, a `ToolError` out. Secrets are hidden before texts come here.
 """
 
 from __future__ import annotations
 
+import logging
+import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -38,8 +40,11 @@ from toolcrib_protocol.errors import (
 )
 
 if TYPE_CHECKING:
+    from toolcrib_adapters.expansion import Secrets
     from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailure
     from toolcrib_protocol.json_value import Json, JsonObject
+
+_log = logging.getLogger(__name__)
 
 LONGEST_TEXT: Final = 2_000
 _BUSY: Final = frozenset({429, 503})
@@ -225,6 +230,15 @@ def is_fault_of_ours(error: Exception) -> bool:
     expected = (ToolError, RequestError, MCPError, ValidationError, httpx2.HTTPError, OSError)
     # The SDK raises RuntimeError for a protocol version that it does not know.
     return not isinstance(innermost(error), (*expected, httpx2.SSEError, RuntimeError))
+
+
+def tell_log(source: str, error: Exception, secrets: Secrets) -> None:
+    """Log why a connection failed: loudly what is a fault of ours, and without secrets."""
+    # Not `logger.exception`: what others wrote into their exceptions may hold a secret.
+    level = logging.ERROR if is_fault_of_ours(error) else logging.DEBUG
+    if _log.isEnabledFor(level):
+        told = secrets.hidden("".join(traceback.format_exception(error)))
+        _log.log(level, "the connection to %r failed: %s", source, told)
 
 
 def innermost(error: BaseException) -> BaseException:

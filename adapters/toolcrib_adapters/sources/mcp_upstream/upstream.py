@@ -7,9 +7,7 @@ registry's part.
 
 from __future__ import annotations
 
-import logging
 import random
-import traceback
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -18,12 +16,13 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import mcp_types as types
+from mcp.client.subscriptions import ToolsListChanged
 
 from toolcrib_adapters.expansion import Secrets
 from toolcrib_adapters.settling import Settling
 from toolcrib_adapters.sources.mcp_upstream.answers import says_unknown_tool
 from toolcrib_adapters.sources.mcp_upstream.backoff import pause_seconds
-from toolcrib_adapters.sources.mcp_upstream.change_news import hear_changes, is_of_tools
+from toolcrib_adapters.sources.mcp_upstream.change_news import Ears, hear_changes
 from toolcrib_adapters.sources.mcp_upstream.desk import Desk
 from toolcrib_adapters.sources.mcp_upstream.exchange import Exchange
 from toolcrib_adapters.sources.mcp_upstream.failures import (
@@ -31,7 +30,7 @@ from toolcrib_adapters.sources.mcp_upstream.failures import (
     RequestError,
     call_failure,
     connect_failure,
-    is_fault_of_ours,
+    tell_log,
 )
 from toolcrib_adapters.sources.mcp_upstream.forwarding import HttpAccess, without_headers
 from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
@@ -64,8 +63,6 @@ if TYPE_CHECKING:
     from toolcrib_protocol.result import Result
     from toolcrib_registry.ports import CallContext, Clock
     from toolcrib_registry.records import SourceRecord
-
-_log = logging.getLogger(__name__)
 
 _STABLE_SECONDS: Final = 30.0
 """A connection that lasted so long makes the next pause a first one again."""
@@ -238,18 +235,11 @@ class McpUpstream:
             self._longest_call_seconds = spec.timeout_seconds or inf
             await self._serve(host, spec, failures)
         except Exception as error:  # noqa: BLE001 - the owner task of an upstream: its faults end here
-            self._tell_log(error)
+            tell_log(self._record.name, error, self._secrets)
             return connect_failure(error, None if self._was_ready else failures.last, seconds)
         told = f": {failures.last.told}" if failures.last and failures.fatal.is_set() else ""
         text = f"the connection ended{told}"
         return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
-
-    def _tell_log(self, error: Exception) -> None:
-        # Not `logger.exception`: what others wrote into their exceptions may hold a secret.
-        level = logging.ERROR if is_fault_of_ours(error) else logging.DEBUG
-        if _log.isEnabledFor(level):
-            told = self._secrets.hidden("".join(traceback.format_exception(error)))
-            _log.log(level, "the connection to %r failed: %s", self._record.name, told)
 
     async def _serve(
         self, host: SourceHost, spec: StdioSpec | HttpSpec, failures: HttpFailures
@@ -321,9 +311,8 @@ class McpUpstream:
             if self._older is not None:
                 tasks.start_soon(self._older.keep)
             if wire.tells_changes:
-                tasks.start_soon(
-                    hear_changes, wire, self._record.name, self._clock, self._lists_changed
-                )
+                ears = Ears(self._suspect_lists, self._told_change)
+                tasks.start_soon(hear_changes, wire, self._record.name, self._clock, ears)
 
     async def _keep_listing(self, host: SourceHost, wire: Wire) -> None:
         while True:
@@ -353,7 +342,7 @@ class McpUpstream:
         self._requests.suspect(lists)
 
     def _told_change(self, event: object) -> None:
-        if is_of_tools(event):
+        if isinstance(event, ToolsListChanged):
             self._is_told = True
             self._list_changed()
         else:
