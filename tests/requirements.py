@@ -479,7 +479,8 @@ SEARCH: Final = (
 SURFACE: Final = (
     Promise(
         "surface-three-tools",
-        "An agent sees three meta-tools and short instructions, whatever stands behind them.",
+        "In mode `dynamic` an agent sees three meta-tools and short instructions, whatever stands "
+        "behind them.",
         "issue 2, section 6",
     ),
     Promise(
@@ -543,8 +544,8 @@ SURFACE: Final = (
     ),
     Promise(
         "surface-stable-list",
-        "The tool list changes only when the caller's groups do, and is then announced to both "
-        "generations.",
+        "The tool list changes only when what its endpoint shows does, and is then announced, once a "
+        "burst, to both generations.",
         "ARCHITECTURE, rule 9",
     ),
     Promise(

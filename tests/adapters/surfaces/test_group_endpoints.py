@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio
 import httpx2
 import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
+from mcp_types import ToolListChangedNotification
 
 from tests.adapters.surfaces.bench import TOOLS, Bench
 from tests.adapters.surfaces.doors import MODERN, over_http
@@ -17,6 +19,8 @@ from toolcrib_registry.changes import DropGroup, DropSource, PutGroup
 from toolcrib_registry.records import GroupRecord
 
 if TYPE_CHECKING:
+    from mcp.client.session import MessageHandlerFnT
+
     from toolcrib_protocol.json_value import JsonObject
 
 PLAY = Endpoint(EndpointKind.GROUP, "play")
@@ -133,3 +137,34 @@ async def test_a_group_that_is_removed_is_refused_to_those_who_are_connected(mod
         await bench.catalogue.change(lambda _: [DropSource("play"), DropGroup("play")])
         with pytest.raises(MCPError, match="no group is called 'play'"):
             await client.call_tool("echo", {})
+
+
+@pytest.mark.promise("surface-stable-list")
+async def test_clients_of_a_group_hear_of_its_changes_and_of_no_others() -> None:
+    bench = await Bench.open()
+    await bench.add("post", (tool("stamp"),))
+    heard: dict[str, list[object]] = {"play": [], "post": []}
+
+    def ear(group: str) -> MessageHandlerFnT:
+        async def note(message: object) -> None:
+            if isinstance(message, ToolListChangedNotification):
+                heard[group].append(message)
+
+        return note
+
+    servers = bench.servers()
+    post = Endpoint(EndpointKind.GROUP, "post")
+    async with (
+        Client(servers.at(PLAY), mode="legacy", message_handler=ear("play")) as play,
+        Client(servers.at(post), mode="legacy", message_handler=ear("post")),
+    ):
+        await bench.add("post", (tool("stamp"), tool("seal")))
+        await bench.add("post", (tool("stamp"), tool("seal"), tool("weigh")))
+        with anyio.fail_after(20):
+            while not heard["post"]:
+                await play.call_tool("echo", {})
+        await bench.add("play", (tool("echo"),))
+        with anyio.fail_after(20):
+            while not heard["play"]:
+                await play.call_tool("echo", {})
+    assert {group: len(told) for group, told in heard.items()} == {"play": 1, "post": 1}
