@@ -544,8 +544,8 @@ SURFACE: Final = (
     ),
     Promise(
         "surface-stable-list",
-        "The tool list changes only when what its endpoint shows does, and is then announced, once a "
-        "burst, to both generations.",
+        "The tool list changes only when what its endpoint shows does, and is then announced to "
+        "both generations, once a burst.",
         "ARCHITECTURE, rule 9",
     ),
     Promise(

