@@ -10,8 +10,9 @@ from anyio import to_thread
 from toolcrib_adapters.extras import load
 from toolcrib_adapters.search.encoder_choice import encoder_part
 from toolcrib_adapters.search.index_file import IndexFile
+from toolcrib_adapters.search.index_folder import index_folder
 from toolcrib_adapters.search.vector_cache import VectorCache
-from toolcrib_protocol.errors import STORE_UNAVAILABLE, ToolError
+from toolcrib_protocol.errors import ToolError
 from toolcrib_registry.search import Search
 
 if TYPE_CHECKING:
@@ -39,13 +40,7 @@ async def open_search(home: Path, encoder: str = "default") -> Search:
 
 def _opened(home: Path, wanted: str) -> Search:
     encoder, lacking = _encoder_or_reason(wanted)
-    folder = home / "index"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ToolError(
-            STORE_UNAVAILABLE, f"the folder {folder} cannot be used: {error.strerror}"
-        ) from error
+    folder = index_folder(home)
     if encoder is None:
         # A file of its own: an encoder that is missing today must not cost its index.
         store = IndexFile(folder / "words.npz", "none", 0)

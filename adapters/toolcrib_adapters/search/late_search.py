@@ -15,6 +15,7 @@ from anyio import to_thread
 
 from toolcrib_adapters.extras import load
 from toolcrib_adapters.search.encoder_choice import encoder_part
+from toolcrib_adapters.search.index_folder import index_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,9 +34,11 @@ class LateSearch:
         """The search of the crib in `home`; nothing is loaded yet.
 
         Raises:
-            ToolError: `invalid_settings` for an encoder that does not exist.
+            ToolError: `invalid_settings` for an encoder that does not exist, `store_unavailable` if
+                the folder of its index cannot be used.
         """
         encoder_part(encoder)
+        index_folder(home)
         self._home = home
         self._encoder = encoder
         self._search: Search | None = None
@@ -43,11 +46,7 @@ class LateSearch:
         self._is_open = anyio.Event()
 
     async def open(self, catalogue: Catalogue) -> None:
-        """Load encoder and index, and make its words agree with the catalogue.
-
-        Raises:
-            ToolError: `store_unavailable` if its folder cannot be used.
-        """
+        """Load encoder and index, and make its words agree with the catalogue."""
         # Importing on a thread leaves the event loop to those whom it can answer already.
         open_engine = await to_thread.run_sync(partial(load, "search.engine"))
         search: Search = await open_engine(self._home, self._encoder)
@@ -67,9 +66,6 @@ class LateSearch:
         """Open if that is not done, then make vectors and keep the index, until cancelled.
 
         Opening waits for a question, but no longer than `head_start_seconds`.
-
-        Raises:
-            ToolError: see `open`.
         """
         if self._search is None:
             with anyio.move_on_after(head_start_seconds):

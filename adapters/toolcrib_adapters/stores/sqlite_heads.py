@@ -41,7 +41,7 @@ _MEMBERS: Final = "SELECT group_name, home_group, name FROM memberships ORDER BY
 
 def read_heads(home: Path) -> Snapshot | None:
     """What the database in `home` holds; None if it has to be opened with more care."""
-    file = (home / SQLITE_FILE).as_uri()
+    file = (home / SQLITE_FILE).absolute().as_uri()
     try:
         with closing(sqlite3.connect(f"{file}?mode=rw", timeout=0, uri=True)) as connection:
             # One transaction: everything is of one revision.

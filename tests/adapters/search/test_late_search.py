@@ -14,7 +14,7 @@ from tests.registry.samples import published, version
 from toolcrib_adapters.main import open_crib, open_store
 from toolcrib_adapters.search.late_search import LateSearch
 from toolcrib_adapters.settings import CribSettings
-from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
+from toolcrib_protocol.errors import INVALID_SETTINGS, STORE_UNAVAILABLE, ToolError
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.memory_store import MemoryStore
 from toolcrib_registry.questions import SearchRequest
@@ -110,7 +110,12 @@ async def test_changes_while_the_index_is_loaded_are_not_lost(tmp_path: Path) ->
         assert (await found(search, f"number{number}"))[0] == f"mail/tool-{number}"
 
 
-def test_an_encoder_that_does_not_exist_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_what_can_never_be_loaded_is_told_before_anything_is(tmp_path: Path) -> None:
     with pytest.raises(ToolError) as refused:
         LateSearch(tmp_path, "nope")
     assert refused.value.code == INVALID_SETTINGS
+
+    (tmp_path / "index").write_text("not a folder")
+    with pytest.raises(ToolError) as refused:
+        LateSearch(tmp_path, "none")
+    assert refused.value.code == STORE_UNAVAILABLE
