@@ -69,11 +69,15 @@ def export(folder: Path, name: str, options: argparse.Namespace) -> dict[str, st
     """Write everything into `options.out`; the hashes of what was written."""
     shape = checked_shape(folder)
     weights, weights_sha256 = weights_of(folder, options.sha256 or KNOWN_SHA256.get(name))
+    try:
+        full, int8 = (build(weights, shape, is_int8=is_int8) for is_int8 in (False, True))
+    except KeyError as error:
+        raise SystemExit(f"{folder} lacks the tensor {error}, which its config promises") from error
     options.out.mkdir(parents=True, exist_ok=True)
     if options.fp32 is not None:
-        onnx.save(build(weights, shape, is_int8=False), options.fp32)
+        onnx.save(full, options.fp32)
     target = options.out / "model.int8.onnx"
-    onnx.save(build(weights, shape, is_int8=True), target)
+    onnx.save(int8, target)
     tokenizer = options.out / "tokenizer.json"
     tokenizer.write_text(slim_tokenizer(folder / "tokenizer.json"), "utf-8")
     hashes = {

@@ -107,15 +107,21 @@ def weights_of(folder: Path, expected: str | None) -> tuple[Weights, str]:
     found = hashlib.sha256(content).hexdigest()
     if expected is not None and found != expected:
         raise SystemExit(f"{folder / WEIGHTS} has sha256 {found}, expected {expected}")
+    try:
+        return _tensors(content), found
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SystemExit(f"{folder / WEIGHTS} is no safetensors file: {error}") from error
+
+
+def _tensors(content: bytes) -> Weights:
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
     data = memoryview(content)[8 + length :]
-    tensors = {
+    return {
         name.removeprefix("bert."): _tensor(facts, data)
         for name, facts in header.items()
         if name != "__metadata__" and facts["dtype"] in READERS
     }
-    return tensors, found
 
 
 def _tensor(facts: Mapping[str, Any], data: memoryview) -> Array:

@@ -230,5 +230,11 @@ def test_what_is_missing_or_another_file_than_was_expected_is_told(
     assert "expected 00" in export("--hub", hub, "--sha256", "00", *out)
     assert "404" in export("--hub", "somebody/else", *out, endpoint=endpoint)
     assert "neither a folder nor a name" in export("--hub", "../../etc", *out)
+    config = json.loads((hub / "config.json").read_text())
+    (hub / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
+    assert "lacks the tensor 'encoder.layer.2." in export("--hub", hub, *out)
+    for damaged in (b"", b"\xff" * 99, (hub / "model.safetensors").read_bytes()[:5_000]):
+        (hub / "model.safetensors").write_bytes(damaged)
+        assert "is no safetensors file" in export("--hub", hub, *out)
     (hub / "tokenizer.json").unlink()
     assert "lacks tokenizer.json" in export("--hub", hub, *out)
