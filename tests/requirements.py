@@ -760,6 +760,62 @@ OPERATOR: Final = (
         "A group holds tools of any source; it is made, filled, described and dropped at run time.",
         "issue 3, section 1",
     ),
+    Promise(
+        "config-file",
+        "A file declares sources, groups, overlays, profiles, limits and policies; variables stay "
+        "unexpanded, Windows paths and any text are fine.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "config-errors-placed",
+        "What is wrong in a file is told with file, line and key, all of it at once; unknown keys "
+        "are warned about.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "config-all-or-nothing",
+        "A file is applied in one commit, or nothing is changed.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "config-only-what-changed",
+        "Applying a file touches only what differs; the same file again changes nothing.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "config-removes-its-own",
+        "A file takes out what an earlier one of its name put in and it does not name; anything "
+        "else only when pruning, and never what another file put in.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "config-reload",
+        "A serving crib applies its file again on SIGHUP or when it changes, without breaking off "
+        "a call; a wrong file leaves everything as it is.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "config-limits-and-policies",
+        "Limits and policies of the file hold for the endpoint where no option is given.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "config-export",
+        "The present state is written as a file that changes nothing when applied, without any "
+        "value of the environment.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "config-schema",
+        "The JSON Schema of the file is published, and what is exported fits it.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "field-o47-reload",
+        "A configuration with a fault at a line keeps the old state; an unchanged one connects "
+        "nothing anew.",
+        "field case O-47",
+    ),
 )
 
 FIELD: Final = (

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from toolcrib_registry.snapshot import Snapshot
 
 
-def put_overlay(snapshot: Snapshot, tool: ToolId, overlay: Overlay, now: str) -> list[Change]:
+def put_overlay(
+    snapshot: Snapshot, tool: ToolId, overlay: Overlay, now: str, *, is_strict: bool = True
+) -> list[Change]:
     """What changes when `tool` gets this overlay; an empty one is none.
 
-    A tool that no source offers yet may have one: it is laid when the tool comes.
+    A tool that no source offers yet may have one: it is laid when the tool comes. One that is not
+    put strictly may not fit: the tool is held until it does.
 
     Raises:
         ToolError: `invalid_settings` if it does not fit the tool as its source offers it now.
@@ -36,31 +39,31 @@ def put_overlay(snapshot: Snapshot, tool: ToolId, overlay: Overlay, now: str) ->
     record = OverlayRecord(tool, overlay)
     if snapshot.overlays.get(tool) == record:
         return []
-    return [PutOverlay(record), *_laid(snapshot, tool, PutOverlay(record), now)]
+    return _laid(snapshot, PutOverlay(record), tool, now, is_strict=is_strict)
 
 
 def drop_overlay(snapshot: Snapshot, tool: ToolId, now: str) -> list[Change]:
     """What changes when `tool` has no overlay any more: its contract is the source's own again."""
     if tool not in snapshot.overlays:
         return []
-    return [DropOverlay(tool), *_laid(snapshot, tool, DropOverlay(tool), now)]
+    return _laid(snapshot, DropOverlay(tool), tool, now)
 
 
 def _laid(
-    snapshot: Snapshot, tool: ToolId, change: PutOverlay | DropOverlay, now: str
+    snapshot: Snapshot, change: Change, tool: ToolId, now: str, *, is_strict: bool = True
 ) -> list[Change]:
     after = snapshot.with_changes([change], snapshot.revision)
     known = after.tools.get(tool)
     offered = None if known is None else newest_offered(known)
     source = after.sources.get(offered.source) if offered else None
     if offered is None or source is None:
-        return []
+        return [change]
     offer = Offers(after, source, now).again(offered)
-    if offer.misfit:
+    if offer.misfit and is_strict:
         raise ToolError(INVALID_SETTINGS, f"the overlay of {tool} cannot be laid: {offer.misfit}")
     acceptance = Acceptance(after, source, now)
     acceptance.take(offer)
-    return acceptance.changes
+    return [change, *acceptance.changes]
 
 
 def newest_offered(tool: ToolRecord) -> VersionRecord | None:

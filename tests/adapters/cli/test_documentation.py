@@ -54,3 +54,12 @@ def test_the_block_about_profiles_runs_as_it_stands_there(shell: Shell) -> None:
     assert done.returncode == 0, done.stderr
     assert '"path": "/mcp/profile/phone"' in done.stdout
     assert '"calls_at_once": 4' in done.stdout
+
+
+def test_the_block_about_a_crib_as_a_file_runs_as_it_stands_there(shell: Shell) -> None:
+    assert (ROOT / "examples" / "crib.toml").is_file()
+    done = run_block(shell, block_to_run("declared"))
+    assert done.returncode == 0, done.stderr
+    assert "+ overlay stock-room/check_stock" in done.stdout
+    assert "when_to_use: Before a delivery date is promised." in done.stdout
+    assert "warning" not in done.stderr

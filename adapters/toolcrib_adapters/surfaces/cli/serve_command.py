@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.extras import load
+from toolcrib_adapters.main import open_store
 from toolcrib_adapters.surfaces.attach.place import CAN_ATTACH, Place, RunAlone
 from toolcrib_adapters.surfaces.cli.session import HomeOption, Session
 from toolcrib_adapters.surfaces.cli.wishes import wish_of
@@ -14,6 +17,8 @@ from toolcrib_adapters.surfaces.endpoints import Endpoint, EndpointKind
 from toolcrib_registry.records import EndpointMode
 
 if TYPE_CHECKING:
+    from toolcrib_adapters.declarations.following import FollowedFile
+    from toolcrib_adapters.declarations.reading import DeclaredCrib
     from toolcrib_adapters.surfaces.attach.greeting import Wish
 
 DEFAULT_PORT = 8765
@@ -37,6 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
+    context: typer.Context,
     stdio: Annotated[
         bool,
         typer.Option(
@@ -159,6 +165,19 @@ def serve(
             "sources for this process alone.",
         ),
     ] = True,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="A crib.toml: applied at start, and again on SIGHUP. Its limits and policies hold "
+            "where the command line says nothing.",
+            show_default=False,
+        ),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Apply --config again when the file changes.")
+    ] = False,
     home: HomeOption = None,
 ) -> None:
     """Serve all tools at one MCP endpoint: http://HOST:PORT/mcp.
@@ -173,41 +192,70 @@ def serve(
     toolcrib serve --public-url https://crib.example.org --trusted-proxy 127.0.0.1
     """
     shown = _shown(mode, group, profile, stdio=stdio)
+    if watch and config is None:
+        raise typer.BadParameter("there is no --config to watch", param_hint="--watch")
+    if watch and stdio and attach and CAN_ATTACH:
+        text = "a crib that clients share outlives this process; watch with `toolcrib serve`, or"
+        raise typer.BadParameter(f"{text} add --no-attach", param_hint="--watch")
     session = Session.start(home)
 
+    options: dict[str, object] = {
+        "host": host,
+        "port": port,
+        "allowed_hosts": tuple(allowed_host or ()),
+        "allowed_origins": tuple(allowed_origin or ()),
+        "trusted_proxies": tuple(trusted_proxy or ()),
+        "public_url": public_url,
+        "most_body_bytes": body_limit * _MIB,
+        "most_requests": max_requests,
+        "most_sessions": max_sessions,
+        "idle_seconds": session_idle,
+        "drain_seconds": drain,
+    }
+
+    def is_given(option: str) -> bool:
+        source = context.get_parameter_source(option)
+        return source is not None and source.name != "DEFAULT"
+
     async def work() -> None:
+        followed, publishing = None, allow_publish
+        if config is not None:
+            followed, declared = await _followed(session, config, watch=watch, stdio=stdio)
+            options.update(load("serving.settings")(declared, is_given))
+            if publishing is None:
+                publishing = declared.policies.allow_publish
         if stdio and attach and CAN_ATTACH:
             wish = wish_of(session.settings).model_copy(
                 update={
                     "group": group,
                     "profile": profile,
                     "mode": mode.value if mode else None,
-                    "publishes": allow_publish is not False,
+                    "publishes": publishing is not False,
                 }
             )
             if await _bridged(session, wish):
                 return
-        http = (
-            None
-            if stdio
-            else load("serving.http")(
-                host=host,
-                port=port,
-                allowed_hosts=tuple(allowed_host or ()),
-                allowed_origins=tuple(allowed_origin or ()),
-                trusted_proxies=tuple(trusted_proxy or ()),
-                public_url=public_url,
-                most_body_bytes=body_limit * _MIB,
-                most_requests=max_requests,
-                most_sessions=max_sessions,
-                idle_seconds=session_idle,
-                drain_seconds=drain,
-            )
-        )
-        endpoint = load("serving.endpoint")(http, allow_publish, shown, attach and CAN_ATTACH)
-        await load("serving.serve")(session.settings, endpoint, session.output.note)
+        http = None if stdio else load("serving.http")(**options)
+        endpoint = load("serving.endpoint")(http, publishing, shown, attach and CAN_ATTACH)
+        await load("serving.serve")(session.settings, endpoint, session.output.note, followed)
 
     session.run(work)
+
+
+async def _followed(
+    session: Session, config: Path, *, watch: bool, stdio: bool
+) -> tuple[FollowedFile, DeclaredCrib]:
+    """The file, applied before any source starts, and what it says."""
+    # A client that goes away hangs up on the standard streams; that is no wish for anything.
+    followed: FollowedFile = load("declarations.followed")(
+        config,
+        SystemClock(),
+        session.output.note,
+        is_watched=watch,
+        hears_hangup=not stdio,
+    )
+    async with open_store(session.settings) as store:
+        return followed, await followed.start(store)
 
 
 def _shown(

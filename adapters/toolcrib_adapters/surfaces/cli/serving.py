@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from toolcrib_adapters.declarations.following import following
 from toolcrib_adapters.surfaces.backstage import backstage_of
 from toolcrib_adapters.surfaces.cli.running_crib import counts, open_ready
 from toolcrib_adapters.surfaces.cli.shared_crib import listening, take_over
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
+    from toolcrib_adapters.declarations.following import FollowedFile
     from toolcrib_adapters.main import Crib
     from toolcrib_adapters.settings import CribSettings
     from toolcrib_adapters.surfaces import endpoints
@@ -59,8 +61,19 @@ class Endpoint:
         return self.allow_publish
 
 
-async def serve(settings: CribSettings, endpoint: Endpoint, say: Callable[[str], None]) -> None:
+async def serve(
+    settings: CribSettings,
+    endpoint: Endpoint,
+    say: Callable[[str], None],
+    followed: FollowedFile | None = None,
+) -> None:
     """Serve until told to end; `say` gets one line once clients may come.
+
+    Args:
+        settings: the crib.
+        endpoint: where it is served.
+        say: where sentences for the operator go.
+        followed: the file whose changes the crib follows, already applied once; None: none.
 
     Raises:
         ToolError: the store or the address cannot be used.
@@ -68,7 +81,7 @@ async def serve(settings: CribSettings, endpoint: Endpoint, say: Callable[[str],
     with ExitStack() as locks:
         wants_clients = endpoint.http is not None and endpoint.attach
         is_shared = wants_clients and await _takes_clients(settings, locks, say)
-        async with open_ready(settings) as ready:
+        async with open_ready(settings) as ready, following(followed, ready.crib.catalogue):
             servers = ready.servers(publishes=endpoint.takes_publications, mode=endpoint.shown.mode)
             if endpoint.http is None:
                 say(f"toolcrib: {counts(ready.crib)} on standard input and output")

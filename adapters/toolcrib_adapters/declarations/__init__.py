@@ -1,0 +1,1 @@
+"""Declarative files (`crib.toml`): read, checked, laid out as a schema, and written."""

@@ -1,0 +1,235 @@
+"""Reads a `crib.toml`: checked as a whole before anything is changed.
+
+What is wrong is told with file, line and key, all of it at once; what is unknown is warned about
+and passed over. `${NAME}` stays as it is written: sources expand it when they start.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from toolcrib_adapters.declarations.document import (
+    CribFile,
+    Limits,
+    Policies,
+    PythonEntry,
+    SnapshotEntry,
+)
+from toolcrib_adapters.declarations.toml_lines import line_of
+from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
+from toolcrib_protocol.names import Reference, ToolId
+from toolcrib_protocol.overlay import Overlay
+from toolcrib_registry.declaring import Declaration, DeclaredGroup
+from toolcrib_registry.records import ProfileRecord, SourceKind, SourceRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pydantic_core import ErrorDetails
+
+    from toolcrib_adapters.declarations.document import GroupEntry, ProfileEntry, SourceEntry
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.declaring import DeclarationError
+
+    KeyPath = tuple[str | int, ...]
+
+_MOST_BYTES: Final = 4_000_000
+_MOST_TOLD: Final = 20
+_UNKNOWN: Final = "extra_forbidden"
+_TABLES: Final = {
+    "source": "sources",
+    "group": "groups",
+    "overlay": "overlays",
+    "profile": "profiles",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredCrib:
+    """What a file says.
+
+    Attributes:
+        file: where it was read.
+        text: what stands in it.
+        declaration: for the catalogue.
+        limits: for the endpoint.
+        policies: for the endpoint.
+        warnings: keys that nobody knows, with file, line and key.
+    """
+
+    file: Path
+    text: str
+    declaration: Declaration
+    limits: Limits
+    policies: Policies
+    warnings: tuple[str, ...] = ()
+
+    def located(self, error: DeclarationError) -> ToolError:
+        """The error of a part, with the place where the part stands."""
+        kind, name = error.part
+        place = _place(self.file, self.text, (_TABLES[kind], name))
+        return ToolError(error.code, f"{place}: {error.message}", error.kind, error.details)
+
+
+def read_crib_file(file: Path) -> DeclaredCrib:
+    """What the file at `file` says.
+
+    Raises:
+        ToolError: `invalid_settings`, with file, line and key of everything that is wrong.
+    """
+    file = file.expanduser().absolute()
+    text = _text_of(file)
+    try:
+        # With an end to its last line: the parser tells no line for a fault at the very end.
+        document = tomllib.loads(text + "\n")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ToolError(INVALID_SETTINGS, f"{file}: not valid TOML: {error}") from error
+    odd = [(path, reason) for path, reason in _odd_values(document)]
+    unknown, wrong = _faults(document)
+    if odd or wrong:
+        told = [f"{_place(file, text, path)}: {reason}" for path, reason in (*odd, *wrong)]
+        raise ToolError(INVALID_SETTINGS, "\n".join(_bounded(told)), details={"problems": [*told]})
+    read = CribFile.model_validate(document)
+    return DeclaredCrib(
+        file,
+        text,
+        _declaration(read, file.parent),
+        read.limits,
+        read.policies,
+        tuple(f"{_place(file, text, path)}: nobody knows this key" for path in unknown),
+    )
+
+
+def _text_of(file: Path) -> str:
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise ToolError(INVALID_SETTINGS, f"{file} is larger than {_MOST_BYTES:,} bytes")
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ToolError(INVALID_SETTINGS, f"{file} cannot be read: {error}") from error
+
+
+def _faults(document: dict[str, object]) -> tuple[list[KeyPath], list[tuple[KeyPath, str]]]:
+    """Keys that are unknown, which are taken out of `document`, and values that are wrong."""
+    try:
+        CribFile.model_validate(document)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False, include_context=False)
+    else:
+        return [], []
+    unknown = [_path(fault) for fault in faults if fault["type"] == _UNKNOWN]
+    for path in unknown:
+        _remove(document, path)
+    wrong = [
+        (_path(fault), fault["msg"].removeprefix("Value error, "))
+        for fault in faults
+        if fault["type"] != _UNKNOWN
+    ]
+    return unknown, wrong
+
+
+def _path(fault: ErrorDetails) -> KeyPath:
+    """Where a fault is, in keys of the file."""
+    # Pydantic also names which kind of source it took an entry for, and says `[key]` of a key.
+    path = fault["loc"]
+    if path[:1] == ("sources",):
+        path = (*path[:2], *path[3:])
+    return tuple(part for part in path if part != "[key]")
+
+
+def _remove(document: object, path: KeyPath) -> None:
+    *parents, last = path
+    here = document
+    for part in parents:
+        here = here[part]  # type: ignore[index]  # the path leads through what was validated
+    del here[last]  # type: ignore[attr-defined]
+
+
+def _odd_values(value: object, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """Values that TOML has and JSON has not."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _odd_values(item, (*path, key))
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _odd_values(item, (*path, position))
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield path, f"{value} is not a number that can be sent"
+    elif not isinstance(value, str | bool | int | float):
+        yield path, "write dates and times as text, in quotes"
+
+
+def _place(file: Path, text: str, path: Sequence[str | int]) -> str:
+    key = ".".join(str(part) for part in path)
+    line = line_of(text, path)
+    return f"{file}:{line}: {key}" if line else f"{file}: {key}"
+
+
+def _bounded(told: Sequence[str]) -> list[str]:
+    more = len(told) - _MOST_TOLD
+    return [*told[:_MOST_TOLD], *([f"and {more} more"] if more > 0 else [])]
+
+
+def _declaration(read: CribFile, folder: Path) -> Declaration:
+    return Declaration(
+        read.name,
+        {name: _source(name, entry, folder) for name, entry in read.sources.items()},
+        {name: _group(name, entry) for name, entry in read.groups.items()},
+        {
+            _tool(text): Overlay.model_validate(entry.model_dump(exclude_unset=True))
+            for text, entry in read.overlays.items()
+        },
+        {name: _profile(name, entry) for name, entry in read.profiles.items()},
+    )
+
+
+def _source(name: str, entry: SourceEntry, folder: Path) -> SourceRecord:
+    spec: JsonObject = entry.model_dump(mode="json", exclude_unset=True, exclude={"group"})
+    group = entry.group or name
+    if isinstance(entry, SnapshotEntry):
+        path = None if entry.path is None else _located(entry.path, folder)
+        return SourceRecord(
+            name, SourceKind.SNAPSHOT, {"path": path, "entries": spec.get("entries")}, group
+        )
+    if isinstance(entry, PythonEntry):
+        target = _located_target(entry.target, folder)
+        return SourceRecord(name, SourceKind.PYTHON, {**spec, "target": target}, group)
+    spec["transport"] = entry.transport
+    cwd = spec.get("cwd")
+    if isinstance(cwd, str):
+        spec["cwd"] = _located(cwd, folder)
+    return SourceRecord(name, SourceKind.MCP, spec, group)
+
+
+def _located(text: str, folder: Path) -> str:
+    """A path as it is seen from the folder of the file; what is expanded later stays."""
+    if "${" in text or PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute():
+        return text
+    return str((folder / Path(text).expanduser()).absolute())
+
+
+def _located_target(text: str, folder: Path) -> str:
+    is_module = all(part.isidentifier() for part in text.split(".")) and not text.endswith(".py")
+    return text if is_module and not (folder / text).is_file() else _located(text, folder)
+
+
+def _tool(text: str) -> ToolId:
+    return Reference.parse(text).tool
+
+
+def _group(name: str, entry: GroupEntry) -> DeclaredGroup:
+    members = None if entry.members is None else tuple(map(_tool, entry.members))
+    return DeclaredGroup(
+        name, entry.title, entry.description, members, entry.refuse_unknown_arguments
+    )
+
+
+def _profile(name: str, entry: ProfileEntry) -> ProfileRecord:
+    facts = entry.model_dump(exclude={"pins"})
+    return ProfileRecord(name, pins=tuple(map(_tool, entry.pins)), **facts)
