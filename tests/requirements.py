@@ -1300,6 +1300,40 @@ WAYS_IN: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "connect-clients",
+        "`toolcrib connect` knows where each client keeps its servers on each system, and writes "
+        "what `toolcrib import` reads.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "connect-print",
+        "Without --write, `toolcrib connect` prints the client's entry and where it belongs, and "
+        "changes nothing.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "connect-write",
+        "`toolcrib connect --write` keeps comments, order, permissions and symbolic links of the "
+        "client's file, and a backup of it.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "connect-undo",
+        "`toolcrib connect --undo` takes back what it changed and keeps what the user changed.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "connect-replace",
+        "`toolcrib connect --replace` takes the servers that the crib serves out of the client's "
+        "file, and --undo puts them back.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "connect-malformed",
+        "A client's file that cannot be read, or changed safely, stays as it is.",
+        "issue 3, section 1",
+    ),
+    Promise(
         "attach-signal",
         "A bridge ends at once when told to, also while its client does not read.",
         "issue 3, section 1",

@@ -1,14 +1,15 @@
 """The configuration files of MCP clients, read as sources.
 
-Claude Desktop, Claude Code, Cursor, VS Code and Windsurf keep their servers in JSON of slightly
-different shapes, often with comments. Each entry is judged alone: it becomes the settings of a
-source, or is skipped with a reason. Reads one file a call and writes none; `toolcrib import`
-registers what comes out.
+Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Gemini CLI and Zed keep their servers in
+JSON of slightly different shapes, often with comments, Codex in TOML. Each entry is judged alone:
+it becomes the settings of a source, or is skipped with a reason. Reads one file a call and writes
+none; `toolcrib import` registers what comes out, `toolcrib connect` writes (`clients/`).
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -69,12 +70,13 @@ def read_client_config(path: Path) -> list[FoundSource | SkippedEntry]:
         ToolError: `invalid_settings` with file, line and column if it cannot be read at all.
     """
     document = _parsed(path)
-    found = [_entry(name, entry, path) for name, entry in _server_entries(document)]
+    found = [read_entry(name, entry, path) for name, entry in _server_entries(document)]
     if not found:
         raise ToolError(
             INVALID_SETTINGS,
             f"{path} names no MCP servers; expected an object under 'mcpServers' (Claude, Cursor, "
-            "Windsurf) or 'servers' (VS Code)",
+            "Windsurf, Gemini CLI), 'servers' (VS Code), 'context_servers' (Zed) or 'mcp_servers' "
+            "(Codex)",
         )
     return found
 
@@ -86,13 +88,16 @@ def _parsed(path: Path) -> Json:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ToolError(INVALID_SETTINGS, f"{path} cannot be read: {error}") from error
+    is_toml = path.suffix == ".toml"  # Codex
     try:
-        return parse_json(_without_comments(text))
+        return tomllib.loads(text) if is_toml else parse_json(without_comments(text))
+    except tomllib.TOMLDecodeError as error:
+        raise ToolError(INVALID_SETTINGS, f"{path}: {error}") from error
     except ToolError as error:
         raise ToolError(INVALID_SETTINGS, f"{path}: {error.message}", error.kind) from error
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
     """`text` without comments and trailing commas; lines and columns stay where they are."""
 
     def blanked(match: re.Match[str]) -> str:
@@ -109,7 +114,7 @@ def _server_entries(document: Json) -> Iterator[tuple[str, Json]]:
     """Every named server: at the root, under VS Code's `mcp`, and in Claude Code's projects."""
     if not isinstance(document, dict):
         return
-    for key in ("mcpServers", "servers", "context_servers"):
+    for key in ("mcpServers", "servers", "context_servers", "mcp_servers"):
         servers = document.get(key)
         if isinstance(servers, dict):
             yield from servers.items()
@@ -119,7 +124,8 @@ def _server_entries(document: Json) -> Iterator[tuple[str, Json]]:
         yield from _server_entries(project)
 
 
-def _entry(name: str, entry: Json, path: Path) -> FoundSource | SkippedEntry:
+def read_entry(name: str, entry: Json, path: Path) -> FoundSource | SkippedEntry:
+    """What one entry of the file at `path` means."""
     if not isinstance(entry, dict):
         return SkippedEntry(name, f"the entry is not an object but {type(entry).__name__}")
     if entry.get("disabled") is True or entry.get("enabled") is False:
@@ -128,7 +134,7 @@ def _entry(name: str, entry: Json, path: Path) -> FoundSource | SkippedEntry:
         spec = _spec(entry)
     except ToolError as error:
         return SkippedEntry(name, error.message)
-    if _is_toolcrib(spec):
+    if is_toolcrib(spec):
         return SkippedEntry(name, "it is toolcrib itself")
     notes: list[str] = []
     clean = _translated(spec, path, notes)
@@ -147,13 +153,20 @@ def _spec(entry: JsonObject) -> JsonObject:
     kind = str(entry.get("type") or entry.get("transport") or "")
     url = entry.get("url") or entry.get("serverUrl") or entry.get("httpUrl")
     if isinstance(url, str):
+        headers = entry.get("headers") or entry.get("http_headers")
         is_sse = _HTTP_TYPES.get(kind) == "sse" or (not kind and url.rstrip("/").endswith("/sse"))
         return {
             "transport": "sse" if is_sse else "http",
             "url": url,
-            "headers": _strings(entry.get("headers"), "headers"),
+            "headers": {**_strings(headers, "headers"), **_bearer(entry)},
         }
     return _stdio_spec(entry)
+
+
+def _bearer(entry: JsonObject) -> JsonObject:
+    """Codex names the variable that holds the token."""
+    variable = entry.get("bearer_token_env_var")
+    return {"Authorization": f"Bearer ${{{variable}}}"} if isinstance(variable, str) else {}
 
 
 def _stdio_spec(entry: JsonObject) -> JsonObject:
@@ -188,7 +201,8 @@ def _written(value: Json) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _is_toolcrib(spec: JsonObject) -> bool:
+def is_toolcrib(spec: JsonObject) -> bool:
+    """Whether a server that is started as a process is toolcrib itself."""
     command = Path(str(spec.get("command", ""))).stem
     args = spec.get("args")
     words = [str(arg) for arg in args] if isinstance(args, list) else []

@@ -28,6 +28,7 @@ PARTS: Final[dict[str, Part]] = {
     "cli.call": Part("toolcrib_adapters.surfaces.cli.call_command:register"),
     "cli.catalogue": Part("toolcrib_adapters.surfaces.cli.catalogue_commands:register"),
     "cli.declarations": Part("toolcrib_adapters.surfaces.cli.declaration_commands:register"),
+    "cli.connect": Part("toolcrib_adapters.surfaces.cli.connect_command:register"),
     "cli.demo": Part("toolcrib_adapters.surfaces.cli.demo_command:register"),
     "cli.groups": Part("toolcrib_adapters.surfaces.cli.group_commands:register"),
     "cli.import": Part("toolcrib_adapters.surfaces.cli.import_command:register"),

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from tests.adapters.cli.running import Shell
 
 
-def run_block(shell: Shell, script: str) -> subprocess.CompletedProcess[str]:
+def run_block(shell: Shell, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         ["sh", "-c", "set -eu\n" + script],
         cwd=ROOT,
-        env={**shell.environment, "TOOLCRIB_ENCODER": "default", "PATH": path},
+        env={**shell.environment, "TOOLCRIB_ENCODER": "default", "PATH": path, **environment},
         capture_output=True,
         text=True,
         timeout=300,
@@ -63,3 +63,9 @@ def test_the_block_about_a_crib_as_a_file_runs_as_it_stands_there(shell: Shell) 
     assert "+ overlay stock-room/check_stock" in done.stdout
     assert "when_to_use: Before a delivery date is promised." in done.stdout
     assert "warning" not in done.stderr
+
+
+def test_the_page_about_clients_runs_as_it_stands_there(shell: Shell, tmp_path: Path) -> None:
+    done = run_block(shell, block_to_run("connect"), HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "[mcp_servers.toolcrib]" in done.stdout

@@ -41,6 +41,7 @@ _PARTS_OF_COMMANDS: Final = {
     "profile": "cli.profile",
     "keys": "cli.keys",
     "serve": "cli.serve",
+    "connect": "cli.connect",
     "demo": "cli.demo",
 }
 

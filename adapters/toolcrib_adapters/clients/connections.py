@@ -1,0 +1,123 @@
+"""What `toolcrib connect` changed in clients' files, so that it can be taken back.
+
+Kept in the crib's home. Taking back touches our own entry and the entries that were taken out;
+whatever the user changed meanwhile stays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from toolcrib_adapters.clients.config_file import ConfigFile
+
+_FILE: Final = "connections.json"
+
+
+class Connection(BaseModel):
+    """One change of one file.
+
+    Attributes:
+        client: whose file.
+        path: the file.
+        name: of our entry.
+        entry: what was written.
+        before: how an entry of that name was written before; None if there was none.
+        removed: entries that were taken out, as they were written.
+        made_file: whether the file was not there before.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    client: str
+    path: str
+    name: str
+    entry: dict[str, JsonValue]
+    before: str | None = None
+    removed: dict[str, str] = {}
+    made_file: bool = False
+
+
+_ADAPTER: Final = TypeAdapter(list[Connection])
+
+
+class Connections:
+    """The changes that are in force."""
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / _FILE
+
+    def all(self) -> list[Connection]:
+        """Every change; none if the list cannot be read."""
+        try:
+            return _ADAPTER.validate_json(self._path.read_bytes())
+        except (OSError, ValidationError):
+            return []
+
+    def find(self, path: Path, name: str) -> Connection | None:
+        """The change of an entry in a file."""
+        return next((c for c in self.all() if (c.path, c.name) == (str(path), name)), None)
+
+    def note(self, connection: Connection) -> None:
+        """Remember a change; one of the same entry is replaced."""
+        others = self._without(connection.path, connection.name)
+        self._write([*others, connection])
+
+    def forget(self, path: Path, name: str) -> None:
+        """It was taken back."""
+        self._write(self._without(str(path), name))
+
+    def _without(self, path: str, name: str) -> list[Connection]:
+        return [c for c in self.all() if (c.path, c.name) != (path, name)]
+
+    def _write(self, connections: list[Connection]) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        scratch = self._path.with_suffix(f".{os.getpid()}.new")
+        # Entries of clients hold keys, like their files.
+        descriptor = os.open(scratch, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(json.dumps([c.model_dump() for c in connections], indent=2).encode())
+        scratch.replace(self._path)
+
+
+def taken_back(file: ConfigFile, connection: Connection) -> tuple[ConfigFile, list[str]]:
+    """The file without our change, and what was done, in sentences.
+
+    Raises:
+        ToolError: `invalid_settings`: it cannot be changed safely.
+    """
+    done = []
+    servers = file.servers()
+    if servers.get(connection.name) != connection.entry:
+        done.append(f"{connection.name!r} was changed or taken out by somebody else and is kept")
+    elif connection.before is not None:
+        file = file.having_raw(connection.name, connection.before)
+        done.append(f"{connection.name!r} is what it was before")
+    else:
+        file = file.lacking(connection.name)
+        done.append(f"{connection.name!r} was taken out")
+    for name, written in connection.removed.items():
+        if name in file.servers():
+            done.append(f"{name!r} is there already and is kept as it is")
+        else:
+            file = file.having_raw(name, written)
+            done.append(f"{name!r} was put back")
+    return file, done
+
+
+def is_left_empty(file: ConfigFile, connection: Connection) -> bool:
+    """Whether nothing but our change was ever in the file."""
+    if not connection.made_file:
+        return False
+    rest = file.document()
+    with suppress(KeyError):
+        if not file.servers():
+            rest = {key: value for key, value in rest.items() if key != file.section[0]}
+    return not rest
