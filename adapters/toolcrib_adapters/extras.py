@@ -52,6 +52,7 @@ PARTS: Final[dict[str, Part]] = {
     "client": Part("toolcrib_client:Crib"),
     "contract_documents": Part("toolcrib_adapters.contract_documents:read_contract_document"),
     "store.heads": Part("toolcrib_adapters.stores.sqlite_heads:read_heads"),
+    "published_tokens": Part("toolcrib_adapters.surfaces.published_tokens:published_tokens"),
     "store.sql": Part("toolcrib_adapters.stores.sql:open_store"),
     "store.upgrade": Part("toolcrib_adapters.stores.sql.upgrade:upgrade"),
     "search.engine": Part("toolcrib_adapters.search.engine:open_search"),

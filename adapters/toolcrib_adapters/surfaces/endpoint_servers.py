@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from toolcrib_adapters.surfaces.endpoints import EndpointKind, not_there
 from toolcrib_adapters.surfaces.group_summary import visible_groups
+from toolcrib_registry.permissions import AllowAll
 from toolcrib_registry.records import DEFAULT_PROFILE
 from toolcrib_registry.views import Sight
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.endpoints import Endpoint
     from toolcrib_adapters.surfaces.mcp_server import CribServer
     from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.permissions import Policy
     from toolcrib_registry.records import EndpointMode
 
 
@@ -40,6 +42,7 @@ class EndpointServers:
         build: Callable[[Endpoint], CribServer],
         *,
         mode: EndpointMode | None = None,
+        policy: Policy | None = None,
     ) -> None:
         """No servers yet.
 
@@ -48,9 +51,11 @@ class EndpointServers:
             build: makes the server of an endpoint.
             mode: that of the plain endpoint, unless it is asked for with another one; None: as its
                 profile says.
+            policy: whose groups may be named to callers; all by default.
         """
         self._catalogue = catalogue
         self._mode = mode
+        self._policy = policy or AllowAll()
         self._build = build
         self._servers: dict[Endpoint, CribServer] = {}
 
@@ -74,4 +79,4 @@ class EndpointServers:
         snapshot = self._catalogue.snapshot
         if endpoint.kind is EndpointKind.PROFILE:
             return [DEFAULT_PROFILE, *snapshot.profiles]
-        return [group.name for group in visible_groups(Sight(snapshot))]
+        return [group.name for group in visible_groups(Sight(snapshot, policy=self._policy))]

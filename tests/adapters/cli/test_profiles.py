@@ -53,7 +53,11 @@ def test_a_profile_is_made_changed_shown_and_taken_away(stocked: Shell) -> None:
         "timeout_seconds": None,
         "calls_at_once": None,
     }
-    assert stocked.run("profile", "show", "phone", "--json").document == edited
+    shown = stocked.run("profile", "show", "phone", "--json").document
+    tokens = shown.pop("tokens")
+    assert shown == edited
+    assert 0 < tokens["full"] < 200 < tokens["dynamic"] < 1_000
+    assert "about" in stocked.run("profile", "show", "phone").out
     listed = stocked.run("profile", "list", "--json").document["profiles"]
     assert [row["name"] for row in listed] == ["default", "phone"]
     assert stocked.run("profile", "remove", "phone", "--json").document == {"removed": ["phone"]}

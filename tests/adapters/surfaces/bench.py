@@ -220,6 +220,10 @@ class Bench:
             endpoint=endpoint,
         )
 
-    def servers(self) -> EndpointServers:
+    def servers(self, policy: Policy | None = None) -> EndpointServers:
         """The servers of all endpoints."""
-        return EndpointServers(self.catalogue, lambda endpoint: self.server(endpoint=endpoint))
+        return EndpointServers(
+            self.catalogue,
+            lambda endpoint: self.server(policy, endpoint=endpoint),
+            policy=policy,
+        )

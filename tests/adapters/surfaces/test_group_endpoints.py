@@ -14,6 +14,7 @@ from mcp_types import ToolListChangedNotification
 from tests.adapters.surfaces.bench import TOOLS, Bench
 from tests.adapters.surfaces.doors import MODERN, over_http
 from toolcrib_adapters.surfaces.endpoints import Endpoint, EndpointKind
+from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.names import ToolId
 from toolcrib_registry.changes import DropGroup, DropSource, PutGroup
 from toolcrib_registry.records import GroupRecord
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mcp.client.session import MessageHandlerFnT
 
     from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.permissions import Caller
 
 PLAY = Endpoint(EndpointKind.GROUP, "play")
 both_eras = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -168,3 +170,17 @@ async def test_clients_of_a_group_hear_of_its_changes_and_of_no_others() -> None
             while not heard["play"]:
                 await play.call_tool("echo", {})
     assert len(heard["play"]) == 1
+
+
+class _NotPlay:
+    def allows(self, caller: Caller, tool: ToolId) -> bool:
+        return tool.group != "play"
+
+
+@pytest.mark.promise("endpoint-one-visibility")
+async def test_a_group_whose_tools_the_caller_may_not_use_is_not_named() -> None:
+    bench = await Bench.open()
+    await bench.add("plain", (tool("t"),))
+    with pytest.raises(ToolError) as refusal:
+        bench.servers(_NotPlay()).at(Endpoint(EndpointKind.GROUP, "plays"))
+    assert refusal.value.details == {"nearest": ["plain"]}

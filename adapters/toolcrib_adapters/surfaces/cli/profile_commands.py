@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from toolcrib_adapters.extras import load
 from toolcrib_adapters.main import open_store
 from toolcrib_adapters.surfaces.cli.output import short
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
@@ -97,13 +98,15 @@ def list_profiles(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 
 def show(name: NameArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Show one profile: toolcrib profile show default."""
+    """Show one profile, and what its tools cost a model: toolcrib profile show default."""
     session = Session.start(home, as_json=as_json, only_reads=True)
 
     async def work() -> None:
         async with open_store(session.settings) as store:
             snapshot = await store.snapshot()
-        row = _row(snapshot, profile_named(snapshot, name))
+        profile = profile_named(snapshot, name)
+        tokens = load("published_tokens")(Sight(snapshot, View.of(profile)))
+        row = {**_row(snapshot, profile), "tokens": tokens}
         if as_json:
             session.output.document(row)
             return
@@ -265,4 +268,6 @@ def _groups_in_words(row: JsonObject) -> str:
 def _in_words(fact: object) -> str:
     if isinstance(fact, list):
         return ", ".join(map(str, fact))
+    if isinstance(fact, dict):
+        return ", ".join(f"about {tokens:,} in mode {mode}" for mode, tokens in fact.items())
     return "" if fact is None else short(str(fact))
