@@ -79,6 +79,7 @@ class Call:
         meta: `_meta` that may travel to the source.
         caller_headers: see `CallContext`.
         log: where the log messages of this call go, or None.
+        let_go: see `CallContext`.
         interaction: how the caller can be asked.
         view: what the endpoint shows at which the call came in, and its limits.
     """
@@ -92,6 +93,7 @@ class Call:
     meta: JsonObject = field(default_factory=dict)
     caller_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     log: CallLog | None = None
+    let_go: Callable[[], Awaitable[None]] | None = None
     interaction: Interaction = NOBODY
     view: View = WHOLE
 
@@ -222,6 +224,7 @@ class Calls:
             call.caller_headers,
             _patient(call.interaction, patience),
             call.log,
+            call.let_go,
         )
         provider = self._providers.provider(record.source)
         with patience.limit():

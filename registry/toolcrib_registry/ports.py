@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from toolcrib_registry.interaction import NOBODY
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.result import Result
     from toolcrib_registry.changes import Change
     from toolcrib_registry.interaction import Interaction
+    from toolcrib_registry.notices import Notice
     from toolcrib_registry.permissions import Caller
     from toolcrib_registry.snapshot import Snapshot
 
@@ -158,33 +159,6 @@ class Progress:
     message: str | None = None
 
 
-SUSPECTED: Final = "suspected"
-"""Set in the `params` of a notice of a list that may have changed, but was not said to have."""
-
-
-class NoticeKind(StrEnum):
-    """What a source may tell besides its answers and its tools."""
-
-    TOOLS_CHANGED = "tools/list_changed"
-    """It said that its tools changed, and they have been listed again."""
-    RESOURCES_CHANGED = "resources/list_changed"
-    """Its lists of resources and of templates are to be read again."""
-    PROMPTS_CHANGED = "prompts/list_changed"
-    RESOURCE_UPDATED = "resources/updated"
-    """A resource that was subscribed to has changed; `params` has its `uri`."""
-    LOG_MESSAGE = "message"
-    """Words of the source that belong to no call it could name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something that a source told on its own."""
-
-    source: str
-    kind: NoticeKind
-    params: JsonObject = field(default_factory=dict)
-
-
 class Notices(Protocol):
     """What the running sources tell on their own."""
 
@@ -219,6 +193,8 @@ class CallContext:
             only what its settings name, and nothing may write them down.
         interaction: how the caller can be asked.
         log: where the log messages of this call go, or None if the caller wants none.
+        let_go: called when the source ends the stream of its answer and goes on; the caller can
+            then be let go, too, and comes back for the rest. None if it would not.
     """
 
     timeout_seconds: float
@@ -228,6 +204,7 @@ class CallContext:
     caller_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     interaction: Interaction = NOBODY
     log: CallLog | None = None
+    let_go: Callable[[], Awaitable[None]] | None = None
 
 
 class CallObserver(Protocol):

@@ -16,8 +16,6 @@ from tests.conformance.suite import Outcome, differences, run_suite, total
 if TYPE_CHECKING:
     from pathlib import Path
 
-WORSE_BEHIND: Final = ("server-sse-polling",)
-"""Scenarios in which the server comes to less: streams that are let go cannot be resumed yet."""
 PASSED_ALONE: Final = {"2025-11-25": 84, "2026-07-28": 152}
 
 
@@ -41,6 +39,4 @@ async def test_the_everything_server_passes_the_same_checks_behind_toolcrib(
     ):
         alone = await run_suite(tools, url, version=version)
         behind = await run_suite(tools, f"{main}/{GROUP}", version=version)
-    for name in WORSE_BEHIND:
-        alone.pop(name, None)
     assert differences(alone, behind) == []

@@ -14,7 +14,8 @@ from toolcrib_registry.ports import Provider
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.listing import Listing
-    from toolcrib_registry.ports import CallContext, Notice, SourceState
+    from toolcrib_registry.notices import Notice
+    from toolcrib_registry.ports import CallContext, SourceState
 
 
 class SourceHost(Protocol):

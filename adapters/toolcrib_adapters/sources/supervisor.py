@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.changes import Change
     from toolcrib_registry.listing import Listing
-    from toolcrib_registry.ports import CallContext, Clock, Notice, Provider, SourceStates
+    from toolcrib_registry.notices import Notice
+    from toolcrib_registry.ports import CallContext, Clock, Provider, SourceStates
     from toolcrib_registry.records import SourceKind, SourceRecord
     from toolcrib_registry.snapshot import Snapshot
 

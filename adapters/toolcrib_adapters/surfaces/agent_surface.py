@@ -24,6 +24,7 @@ from toolcrib_adapters.surfaces.meta_tools import META_TOOLS
 from toolcrib_adapters.surfaces.native_tools import NativeTool
 from toolcrib_adapters.surfaces.pages import StaleCursorError, page
 from toolcrib_adapters.surfaces.session_modes import mode_of
+from toolcrib_adapters.surfaces.stream_memory import letting_go_of
 from toolcrib_adapters.surfaces.whole_answers import lay_beside, lay_interim
 from toolcrib_protocol.errors import INTERNAL, ToolError
 from toolcrib_protocol.result import META_PREFIX, Result
@@ -112,6 +113,7 @@ class AgentSurface:
         )
         view = self._tools.shown().sight.view
         asked = replace(asked, view=view, interaction=interaction_of(ctx), log=log_of(ctx))
+        asked = replace(asked, let_go=letting_go_of(ctx))
         if ctx.request is not None:
             asked = replace(asked, caller_headers=ctx.request.headers)
         with leaving_of(ctx.request).scope():

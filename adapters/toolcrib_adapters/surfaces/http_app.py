@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.abc
 import uvicorn
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.routing import Route
@@ -27,12 +28,12 @@ from toolcrib_adapters.surfaces.endpoints import MCP_PATH
 from toolcrib_adapters.surfaces.interaction.leaving import LeavingClients
 from toolcrib_adapters.surfaces.listening import address, listening
 from toolcrib_adapters.surfaces.stop_signals import stop_signals
+from toolcrib_adapters.surfaces.stream_memory import RETRY_MILLISECONDS, ResumableSessions
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
 
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import ASGIApp
 
     from toolcrib_adapters.surfaces.endpoint_servers import Servers
@@ -127,13 +128,15 @@ def build_app(servers: Servers) -> ASGIApp:
 def _manager_of(server: CribServer) -> StreamableHTTPSessionManager:
     # All of these are the edge's: it knows proxies, evicts instead of refusing, and says what to
     # change.
-    server.streamable_http_app(
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        max_request_body_size=sys.maxsize,
+    kind = ResumableSessions if server.lets_go else StreamableHTTPSessionManager
+    return kind(
+        server,
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        retry_interval=RETRY_MILLISECONDS,
         session_idle_timeout=None,
+        max_request_body_size=sys.maxsize,
         max_sessions=None,
     )
-    return server.session_manager
 
 
 async def serve_http(

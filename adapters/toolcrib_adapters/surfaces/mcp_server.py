@@ -65,6 +65,9 @@ class CribServer(Server[None]):
     clients: ListChanges
     """Who is connected, and how they are told of changes."""
 
+    lets_go: bool = False
+    """Whether clients are let go when a source lets go of the stream of an answer."""
+
     pass_through: PassThrough | None = None
     """What is answered besides tools."""
 
@@ -173,6 +176,7 @@ def build_server(
         "notifications/initialized", NotificationParams, changes.client_initialized
     )
     server.clients = changes
+    server.lets_go = endpoint.is_group
     own_key = (token_bytes(_KEY_BYTES),)
     server.keys = lambda: own_key
     seal = Seal(lambda: server.keys())  # noqa: PLW0108 - the keys come after the server is made

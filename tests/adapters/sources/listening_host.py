@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.sources.source import Source
     from toolcrib_protocol.errors import ToolError
     from toolcrib_registry.listing import Listing
-    from toolcrib_registry.ports import Notice
+    from toolcrib_registry.notices import Notice
 
 
 class ListeningHost:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _making: ContextVar[CallContext | None] = ContextVar("upstream_request", default=None)
 
 
+def being_made() -> CallContext | None:
+    """Whose request is made in this task."""
+    return _making.get()
+
+
 class Attribution:
     """The requests under way at one upstream."""
 

@@ -18,6 +18,7 @@ import httpx2
 
 from toolcrib_adapters.outbound.addresses import Reach
 from toolcrib_adapters.outbound.network import check_addresses, check_written_address
+from toolcrib_adapters.sources.mcp_upstream.attribution import being_made
 from toolcrib_adapters.sources.mcp_upstream.surrogates import written
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.expansion import Secrets
 
 _FAILED: Final = 400
+_RESUMES: Final = "last-event-id"
 _BROKEN: Final = 599
 """The status in place of an answer that did not come; no server gives it."""
 _MOST_REMEMBERED: Final = 1_000
@@ -131,6 +133,8 @@ class NotingClient(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The response, or a failed one in its place."""
+        if _RESUMES in request.headers:
+            await _let_caller_go()
         try:
             check_written_address(request.url, self._reach)
             response = await super().send(request, **options)
@@ -146,6 +150,13 @@ class NotingClient(httpx2.AsyncClient):
         elif isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _NotingStream(response.stream, request, self._failures)
         return response
+
+
+async def _let_caller_go() -> None:
+    """The server has let the stream of an answer go: whoever waits for that answer may be, too."""
+    context = being_made()
+    if context is not None and context.let_go is not None:
+        await context.let_go()
 
 
 class _NotingStream(httpx2.AsyncByteStream):

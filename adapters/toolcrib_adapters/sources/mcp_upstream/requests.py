@@ -19,8 +19,8 @@ from toolcrib_adapters.sources.mcp_upstream.watched_resources import (
 )
 from toolcrib_adapters.sources.source import not_offered
 from toolcrib_protocol.log_level import LEVELS, is_at_least
+from toolcrib_registry.notices import SUSPECTED, Notice, NoticeKind
 from toolcrib_registry.patience import Patience
-from toolcrib_registry.ports import SUSPECTED, Notice, NoticeKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection

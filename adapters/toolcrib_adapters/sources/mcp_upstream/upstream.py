@@ -51,8 +51,9 @@ from toolcrib_protocol.errors import (
     ToolError,
 )
 from toolcrib_registry.listing import Listing
+from toolcrib_registry.notices import NoticeKind
 from toolcrib_registry.patience import Patience
-from toolcrib_registry.ports import NoticeKind, SourceState, SourceStatus
+from toolcrib_registry.ports import SourceState, SourceStatus
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Mapping

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.passthrough.offer_kinds import OfferKind
     from toolcrib_adapters.surfaces.passthrough.offerings import Entries, Offerings
     from toolcrib_registry.catalogue import Catalogue
-    from toolcrib_registry.ports import Notice
+    from toolcrib_registry.notices import Notice
 
     Lists = dict[str, Entries | None]
 

@@ -20,7 +20,7 @@ from toolcrib_adapters.surfaces.caller_context import (
 from toolcrib_adapters.surfaces.passthrough.backlog import Backlog
 from toolcrib_adapters.surfaces.passthrough.refusals import not_offered_here
 from toolcrib_protocol.log_level import is_at_least
-from toolcrib_registry.ports import NoticeKind
+from toolcrib_registry.notices import NoticeKind
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.list_changes import ListChanges
     from toolcrib_adapters.surfaces.passthrough.endpoint_offers import EndpointOffers
     from toolcrib_protocol.json_value import JsonObject
-    from toolcrib_registry.ports import Notice
+    from toolcrib_registry.notices import Notice
 
 _MOST_WAITING: Final = 100
 """Log messages beyond these are dropped: they are for reading along, not for relying on."""

@@ -19,8 +19,9 @@ from toolcrib_adapters.raw_pages import every_page
 from toolcrib_adapters.settling import Settling
 from toolcrib_adapters.surfaces.passthrough.offer_kinds import PROMPTS, RESOURCES, TEMPLATES
 from toolcrib_protocol.errors import NOT_OFFERED, ToolError
+from toolcrib_registry.notices import NoticeKind
 from toolcrib_registry.permissions import LOCAL_CALLER
-from toolcrib_registry.ports import CallContext, NoticeKind
+from toolcrib_registry.ports import CallContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from toolcrib_adapters.raw_pages import RawPages
     from toolcrib_adapters.surfaces.passthrough.offer_kinds import OfferKind
     from toolcrib_protocol.json_value import JsonObject
-    from toolcrib_registry.ports import Clock, Notice, Notices, Provider, Providers
+    from toolcrib_registry.notices import Notice
+    from toolcrib_registry.ports import Clock, Notices, Provider, Providers
 
 _log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from toolcrib_adapters.surfaces.passthrough.offer_kinds import PROMPTS, RESOURCE
 from toolcrib_adapters.surfaces.passthrough.prompts import Prompts
 from toolcrib_adapters.surfaces.passthrough.resources import Resources
 from toolcrib_adapters.surfaces.passthrough.subscriptions import Subscriptions
-from toolcrib_registry.ports import SUSPECTED, NoticeKind
+from toolcrib_registry.notices import SUSPECTED, NoticeKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.list_changes import ListChanges
     from toolcrib_adapters.surfaces.passthrough.offerings import Offerings
     from toolcrib_registry.catalogue import Catalogue
-    from toolcrib_registry.ports import Clock, Notice
+    from toolcrib_registry.notices import Notice
+    from toolcrib_registry.ports import Clock
 
 
 class PassThrough:

@@ -21,8 +21,9 @@ from toolcrib_adapters.surfaces.caller_context import connection_of
 from toolcrib_adapters.surfaces.passthrough.backlog import Backlog
 from toolcrib_adapters.surfaces.passthrough.relay import relayed
 from toolcrib_protocol.errors import ToolError
+from toolcrib_registry.notices import NoticeKind
 from toolcrib_registry.permissions import LOCAL_CALLER
-from toolcrib_registry.ports import CallContext, NoticeKind
+from toolcrib_registry.ports import CallContext
 
 if TYPE_CHECKING:
     from mcp.server.connection import Connection
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.list_changes import ListChanges
     from toolcrib_adapters.surfaces.passthrough.endpoint_offers import EndpointOffers
     from toolcrib_adapters.surfaces.passthrough.resources import Resources
-    from toolcrib_registry.ports import Notice
+    from toolcrib_registry.notices import Notice
 
     Context = ServerRequestContext[Any, Any]
 
