@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from toolcrib_adapters.sources.mcp_upstream.wire import Wire
     from toolcrib_adapters.sources.source import Source
     from toolcrib_registry.listing import Listing
-    from toolcrib_registry.ports import CallContext, Clock, Notice, SourceState
+    from toolcrib_registry.notices import Notice
+    from toolcrib_registry.ports import CallContext, Clock, SourceState
 
 MOST_CONNECTIONS: Final = 100
 """So many callers of one source may have a connection at once."""
