@@ -1033,6 +1033,17 @@ EDGES: Final = (
         "issue 3, section 3",
     ),
     Promise(
+        "edge-behind-nginx",
+        "The endpoint works behind nginx with the documented configuration: streams, progress, "
+        "sessions, news, cancellation, the check of hosts.",
+        "issue 3, section 3",
+    ),
+    Promise(
+        "edge-readiness",
+        "`/readyz` says whether requests make sense here, and if not, why.",
+        "issue 3, section 3",
+    ),
+    Promise(
         "edge-numbers",
         "`/metrics` tells live sessions, requests in flight, calls by outcome, sources by state "
         "and refusals by reason.",

@@ -66,9 +66,10 @@ def message_of(response: httpx2.Response) -> JsonObject:
 
 
 @asynccontextmanager
-async def old_client(url: str) -> AsyncIterator[OldClient]:
-    """A client that has shaken hands."""
-    async with httpx2.AsyncClient(headers=ACCEPT, timeout=30) as http:
+async def old_client(url: str, name: str | None = None) -> AsyncIterator[OldClient]:
+    """A client that has shaken hands; `name` is what it calls the server, if not by its address."""
+    headers = ACCEPT if name is None else {**ACCEPT, "host": name}
+    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
         greeted = await http.post(url, json=HELLO)
         http.headers["mcp-session-id"] = greeted.headers["mcp-session-id"]
         http.headers["mcp-protocol-version"] = "2025-11-25"

@@ -47,6 +47,15 @@ def add(
         list[str] | None,
         typer.Option("--header", help="NAME=VALUE; ${VARIABLE} is expanded at start."),
     ] = None,
+    forward_header: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--forward-header",
+            metavar="CALLER=SERVER",
+            help="With --url: send the caller's header CALLER up as SERVER, for example "
+            "X-Up-Token=Authorization; nothing else of a caller's request goes up. Repeatable.",
+        ),
+    ] = None,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", help="NAME=VALUE for the command; ${VARIABLE} works."),
@@ -81,7 +90,15 @@ def add(
 
     async def work() -> None:
         kind, spec = _kind_and_spec(
-            _mcp_spec(command or [], url, sse=sse, header=header or [], env=env or [], cwd=cwd),
+            _mcp_spec(
+                command or [],
+                url,
+                sse=sse,
+                header=header or [],
+                forward_header=forward_header or [],
+                env=env or [],
+                cwd=cwd,
+            ),
             python,
             snapshot,
         )
@@ -151,16 +168,19 @@ def _mcp_spec(
     *,
     sse: bool,
     header: list[str],
+    forward_header: list[str],
     env: list[str],
     cwd: Path | None,
 ) -> JsonObject | None:
     if command and url:
         raise ToolError(INVALID_SETTINGS, "give either a command or --url, not both")
     if url is not None:
+        forward = _pairs(forward_header, "--forward-header")
         return {
             "transport": "sse" if sse else "http",
             "url": url,
             "headers": _pairs(header, "--header"),
+            **({"forward_headers": forward} if forward else {}),
         }
     if not command:
         return None
