@@ -101,9 +101,12 @@ def serving(home: Path) -> Iterator[Serving]:
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
             try:
                 assert process.stderr is not None
-                line = process.stderr.readline().strip()
-                if "http://" not in line:
-                    raise SystemExit(f"toolcrib serve: {line}{process.stderr.read()}")
+                told = ""
+                # What else it says comes before its address.
+                while "http://" not in (line := process.stderr.readline()):
+                    if not line:
+                        raise SystemExit(f"toolcrib serve: {told}")
+                    told += line
                 yield Serving(process.pid, http, line.split()[-1], started)
             finally:
                 process.terminate()
