@@ -1200,6 +1200,38 @@ INTERACTION: Final = (
         "issue 3, section 2",
     ),
     Promise(
+        "interaction-own-tasks",
+        "A long call goes on as a task for a caller that declares the extension: looked at, "
+        "answered, cancelled; it says that a restart ends it.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-source-tasks",
+        "A task of a source passes through, under an id that leads back to it from any replica.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "interaction-task-ids",
+        "Tasks are for callers that declare them; an id that was not given out leads nowhere.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "conformance-tasks",
+        "Every tasks scenario of the official suite passes behind toolcrib.",
+        "issue 3, section 4",
+    ),
+    Promise(
+        "field-o13-shape",
+        "A result that breaks its output schema is delivered with its blocks and a flag, counted, "
+        "and never repeated; a failure is not checked.",
+        "field case O-13",
+    ),
+    Promise(
+        "surface-wrapped-results",
+        "Results that are no objects travel wrapped to older clients, and lists say so.",
+        "issue 3, section 2",
+    ),
+    Promise(
         "field-o22-cancel",
         "A cancelled call is cancelled at the source under the source's own request id, through "
         "every form of call.",

@@ -142,6 +142,23 @@ class Calls:
             self.observer.call_ended(source, result, anyio.current_time() - started)
         return result
 
+    async def about(self, call: Call, method: str, params: JsonObject) -> JsonObject:
+        """What the source of a tool answers to a request about an earlier call: its task.
+
+        Raises:
+            ToolError: the caller may not use the tool, or the source does not answer.
+        """
+        source = self.resolve(call).source
+        context = CallContext(
+            DEFAULT_TIMEOUT_SECONDS,
+            call.caller,
+            call.report_progress,
+            call.meta,
+            call.caller_headers,
+            interaction=call.interaction,
+        )
+        return await self._providers.provider(source).request(method, params, context)
+
     def interrupt(self) -> None:
         """End the calls that run, and those to come: the crib ends.
 

@@ -23,6 +23,8 @@ SAMPLING: Final = "sampling/createMessage"
 ROOTS: Final = "roots/list"
 ABILITIES: Final = {ELICITATION: "elicitation", SAMPLING: "sampling", ROOTS: "roots"}
 """The client capability that each kind of question needs."""
+TASKS: Final = "io.modelcontextprotocol/tasks"
+"""The extension whose tasks a caller may take in place of a result."""
 ANSWER_SECONDS: Final = 600.0
 """How long a person may take to answer; the call's own time limit stands still meanwhile."""
 _LONGEST_WORDS: Final = 300
@@ -105,9 +107,11 @@ class Interaction:
     why_not: str = "this client did not declare that it can answer"
 
     @property
-    def is_retry(self) -> bool:
-        """Whether the caller came back to go on with a call."""
-        return self.state is not None or self.responses is not None
+    def offers(self) -> JsonObject:
+        """The client capabilities that a source may count on in this call."""
+        if not self.takes_tasks:
+            return self.abilities
+        return {**self.abilities, "extensions": {TASKS: {}}}
 
 
 NOBODY: Final = Interaction(why_not="whoever made this call cannot be asked")

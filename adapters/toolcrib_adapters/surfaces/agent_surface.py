@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from anyio.lowlevel import checkpoint
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolRequestParams, PaginatedRequestParams
 
     from toolcrib_adapters.surfaces.endpoint_tools import EndpointTools
+    from toolcrib_adapters.surfaces.interaction.tasks import Tasks
     from toolcrib_adapters.surfaces.published_forms import PublishedForms
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.calls import Call, Calls
@@ -55,9 +57,15 @@ class AgentSurface:
     """The handlers of the MCP server of one endpoint."""
 
     def __init__(
-        self, tools: EndpointTools, calls: Calls, search: ToolSearch, forms: PublishedForms
+        self,
+        tools: EndpointTools,
+        calls: Calls,
+        search: ToolSearch,
+        forms: PublishedForms,
+        tasks: Tasks,
     ) -> None:
         self._tools = tools
+        self._tasks = tasks
         self._calls = calls
         self._meta_tools = MetaToolAnswers(tools, calls, search, forms)
         self._forms = forms
@@ -117,13 +125,20 @@ class AgentSurface:
         if ctx.request is not None:
             asked = replace(asked, caller_headers=ctx.request.headers)
         with leaving_of(ctx.request).scope():
-            answer = await self._answer(asked)
-            if asked.tool not in META_TOOLS:
-                refuse_lacking(answer, ctx.protocol_version)
-            if "resultType" in answer:
-                return lay_interim(answer)
-            return lay_beside(in_caller_form(answer, ctx.protocol_version))
+            answer = await self._tasks.answered(ctx, asked, partial(self._formed, ctx))
+            return lay_interim(answer) if "resultType" in answer else lay_beside(answer)
         raise MCPError(CONNECTION_CLOSED, "the client has left")
+
+    async def _formed(self, ctx: Context, asked: Call) -> JsonObject:
+        """The answer in the form that the caller's generation takes.
+
+        Raises:
+            MCPError: the caller lacks an ability that the source needs.
+        """
+        answer = await self._answer(asked)
+        if asked.tool not in META_TOOLS:
+            refuse_lacking(answer, ctx.protocol_version)
+        return answer if "resultType" in answer else in_caller_form(answer, ctx.protocol_version)
 
     async def _answer(self, asked: Call) -> JsonObject:
         try:

@@ -14,6 +14,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib_protocol.content import AUDIO, RESOURCE_LINK, block_problem, text_block
 from toolcrib_protocol.json_value import dump_json
+from toolcrib_protocol.schema.wrapping import WRAPPED
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
@@ -53,6 +54,6 @@ def block_in_caller_form(block: Json, version: str) -> Json:
 
 def _form_structured(formed: JsonObject, data: Json, version: str) -> None:
     if version not in MODERN_PROTOCOL_VERSIONS and not isinstance(data, dict):
-        formed["structuredContent"] = {"result": data}
+        formed["structuredContent"] = {WRAPPED: data}
     if version < _STRUCTURED_SINCE and not formed["content"]:
         formed["content"] = [text_block(dump_json(data))]

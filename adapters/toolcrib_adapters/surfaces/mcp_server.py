@@ -19,6 +19,7 @@ from toolcrib_adapters.surfaces.endpoint_tools import EndpointTools
 from toolcrib_adapters.surfaces.endpoints import MAIN, EndpointKind, not_there
 from toolcrib_adapters.surfaces.instructions import instructions_of
 from toolcrib_adapters.surfaces.interaction.sealing import Seal, SealedState
+from toolcrib_adapters.surfaces.interaction.tasks import Tasks
 from toolcrib_adapters.surfaces.list_changes import ListChanges
 from toolcrib_adapters.surfaces.publish_method import PUBLISH, PublishParams, published
 from toolcrib_adapters.surfaces.published_forms import PublishedForms
@@ -58,6 +59,9 @@ class CribServer(Server[None]):
 
     keys: Keys
     """Seal what clients have to bring back; at first a key of this server alone."""
+
+    tasks: Tasks
+    """Calls that go on as tasks; with a board, ours, too."""
 
     tools: EndpointTools
     """What is shown."""
@@ -146,7 +150,10 @@ def build_server(
     """
     forms = PublishedForms()
     tools = EndpointTools(catalogue, endpoint, policy or AllowAll())
-    surface = AgentSurface(tools, calls, search, forms)
+    own_key = (token_bytes(_KEY_BYTES),)
+    seal = Seal(lambda: server.keys())  # noqa: PLW0108 - the keys come after the server is made
+    tasks = Tasks(calls, seal, lambda: tools.shown().sight.view)
+    surface = AgentSurface(tools, calls, search, forms, tasks)
     changes = ListChanges(catalogue, tools.stamp, lambda ctx: mode_of(ctx, tools))
 
     @asynccontextmanager
@@ -177,9 +184,9 @@ def build_server(
     )
     server.clients = changes
     server.lets_go = endpoint.is_group
-    own_key = (token_bytes(_KEY_BYTES),)
     server.keys = lambda: own_key
-    seal = Seal(lambda: server.keys())  # noqa: PLW0108 - the keys come after the server is made
+    server.tasks = tasks
+    tasks.register(server)
     server.middleware.append(SealedState(seal))
     server.middleware.append(whole_answers)
     return server

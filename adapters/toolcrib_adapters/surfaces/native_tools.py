@@ -15,6 +15,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from toolcrib_protocol.budget import estimate_tokens
 from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.result import META_PREFIX
+from toolcrib_protocol.schema.wrapping import is_never_object, wrapped_schema
 
 if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.published_forms import PublishedForms
@@ -114,10 +115,10 @@ def _is_for_clients(key: str) -> bool:
 
 
 def _output_schema(schema: JsonObject | None, *, is_older: bool) -> JsonObject | None:
-    # Older revisions know objects only; their results are wrapped, so no schema of ours would fit.
-    if schema is None or (is_older and not _fits_older_wires(schema)):
-        return None
-    return schema
+    if schema is None or not is_older or _fits_older_wires(schema):
+        return schema
+    # Older revisions know objects only: what can never be one is wrapped, in lists and in results.
+    return wrapped_schema(schema) if is_never_object(schema) else None
 
 
 def _fits_older_wires(schema: JsonObject) -> bool:

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from toolcrib_registry.ports import CallContext
 
 _CALL: Final = "tools/call"
-TASKS: Final = "io.modelcontextprotocol/tasks"
 _MOST_ROUNDS: Final = 10
 """How often one call may ask an older caller; more is an upstream that goes in circles."""
 _ROUND_SECONDS: Final = 0.05
@@ -172,7 +171,7 @@ class Exchange:
                 params,
                 patience=self.patience,
                 on_progress=self.context.report_progress,
-                abilities=_offered(caller),
+                abilities=caller.offers,
             )
             wanted = input_required(answer, self.tool)
             if wanted is None:
@@ -268,10 +267,3 @@ class Exchange:
             stated = self._stated(wanted, {"parked": parked.id, "place": HERE})
             return Result.asking(self.tool, stated)
         return self._ended(answer, parked.conversation)
-
-
-def _offered(caller: Interaction) -> JsonObject:
-    """What an upstream is told that can be asked of this call's caller."""
-    if not caller.takes_tasks:
-        return caller.abilities
-    return {**caller.abilities, "extensions": {TASKS: {}}}

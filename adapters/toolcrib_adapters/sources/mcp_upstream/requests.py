@@ -82,6 +82,8 @@ class UpstreamRequests:
         offered = wire.capabilities
         part = _PARTS.get(method.partition("/")[0])
         is_offered = part is not None and getattr(offered, part) is not None
+        if method.startswith("tasks/"):
+            is_offered = wire.is_modern
         if method in {SUBSCRIBE, UNSUBSCRIBE}:
             is_offered = offered.resources is not None and bool(offered.resources.subscribe)
         if not is_offered:

@@ -23,7 +23,12 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import listen
 from mcp.shared.exceptions import MCPError
-from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
+from mcp.shared.inbound import (
+    MCP_NAME_HEADER,
+    encode_header_value,
+    find_invalid_x_mcp_header,
+    x_mcp_header_map,
+)
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -200,6 +205,10 @@ class Wire:
             data["params"]["_meta"][types.CLIENT_CAPABILITIES_META_KEY] = abilities
         if self._own_headers:
             options["headers"] = {**self._own_headers, **options.get("headers", {})}
+        if method.startswith("tasks/"):
+            # The SDK does not know the extension, which routes by this header.
+            name = encode_header_value(str(params.get("taskId")))
+            options.setdefault("headers", {})[MCP_NAME_HEADER] = name
         # Not the SDK's time limit: that one starts only when the server has taken the request.
         with patience.limit():
             try:

@@ -13,6 +13,7 @@ from toolcrib_adapters.key_ring import KeyRing
 from toolcrib_adapters.main import open_crib
 from toolcrib_adapters.surfaces.endpoint_servers import EndpointServers
 from toolcrib_adapters.surfaces.endpoints import EndpointKind
+from toolcrib_adapters.surfaces.interaction.task_board import TaskBoard
 from toolcrib_adapters.surfaces.mcp_server import build_server
 from toolcrib_adapters.surfaces.passthrough.offerings import Offerings
 from toolcrib_adapters.surfaces.passthrough.pass_through import PassThrough
@@ -60,11 +61,13 @@ class ReadyCrib:
         crib: the crib.
         keys: its key ring.
         offerings: what its sources offer besides tools.
+        board: where long calls go on as tasks.
     """
 
     crib: Crib
     keys: Keys
     offerings: Offerings
+    board: TaskBoard
 
     def servers(self, *, publishes: bool, mode: EndpointMode | None = None) -> EndpointServers:
         """The servers of all endpoints; only the plain one takes publications, if any does.
@@ -82,6 +85,7 @@ class ReadyCrib:
                 crib.catalogue, crib.calls, crib.search, publisher=taker, endpoint=endpoint
             )
             server.keys = self.keys
+            server.tasks.board = self.board
             server.tools.states = lambda: crib.supervisor.states
             server.let_through(
                 PassThrough(self.offerings, crib.catalogue, endpoint, server.clients, crib.clock)
@@ -105,10 +109,12 @@ async def open_ready(settings: CribSettings) -> AsyncIterator[ReadyCrib]:
         ring = KeyRing.open(settings.keys_file, crib.clock.now())
         offerings = Offerings(crib.supervisor, crib.supervisor, crib.clock)
         tasks.start_soon(offerings.run)
+        board = TaskBoard(crib.clock)
+        tasks.start_soon(board.run)
         # What was made until now stays: nothing in it is garbage.
         gc.freeze()
         gc.set_threshold(_OBJECTS_A_COLLECTION)
-        yield ReadyCrib(crib, ring.secrets, offerings)
+        yield ReadyCrib(crib, ring.secrets, offerings, board)
         tasks.cancel_scope.cancel()
 
 

@@ -7,7 +7,7 @@ upstreams.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from mcp.shared.exceptions import MCPError, NoBackChannelError
@@ -16,7 +16,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib_protocol.errors import NEEDS_INPUT, ErrorKind, ToolError
 from toolcrib_protocol.result import ERROR_META
-from toolcrib_registry.interaction import ABILITIES, AnswerError, Interaction
+from toolcrib_registry.interaction import ABILITIES, TASKS, AnswerError, Interaction
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from toolcrib_registry.interaction import Question
 
     Context = ServerRequestContext[Any, Any]
-
-TASKS: Final = "io.modelcontextprotocol/tasks"
 
 
 def interaction_of(ctx: Context) -> Interaction:
