@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.surfaces.publish_method import Publisher
     from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.tool import Contract
     from toolcrib_registry.permissions import Policy
     from toolcrib_registry.snapshot import Snapshot
 
@@ -192,7 +193,9 @@ class Bench:
         await bench.add("play", TOOLS, description="Toys for tests. Not for work.")
         return bench
 
-    async def add(self, source: str, tools: tuple[JsonObject, ...], description: str = "") -> None:
+    async def add(
+        self, source: str, tools: tuple[JsonObject | Contract, ...], description: str = ""
+    ) -> None:
         """Make the catalogue agree with what `source` offers."""
 
         def decide(snapshot: Snapshot) -> list[Change]:

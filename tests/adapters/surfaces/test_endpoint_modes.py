@@ -16,6 +16,7 @@ from tests.adapters.surfaces.bench import TOOLS, Bench
 from tests.adapters.surfaces.doors import MODERN, over_http
 from toolcrib_adapters.surfaces.endpoints import MAIN, Endpoint, EndpointKind
 from toolcrib_protocol.names import ToolId
+from toolcrib_protocol.tool import Contract
 from toolcrib_registry.changes import DropProfile, PutProfile
 from toolcrib_registry.records import EndpointMode, ProfileRecord
 
@@ -209,6 +210,25 @@ async def test_the_endpoint_of_a_group_shows_a_tool_as_its_source_sent_it() -> N
     expected = {**RICH, "annotations": {"readOnlyHint": True, "destructiveHint": False}}
     expected["_meta"] = {k: v for k, v in RICH["_meta"].items() if k != "io.toolcrib/tool"}
     assert told == expected
+
+
+@pytest.mark.parametrize("endpoint", [FULL, Endpoint(EndpointKind.GROUP, "post")])
+@pytest.mark.promise("endpoint-native-form")
+async def test_when_to_use_a_tool_is_told_with_its_description(endpoint: Endpoint) -> None:
+    bench = await Bench.open()
+    contract = Contract(
+        group="post",
+        name="stamp",
+        description="Stamps.",
+        when_to_use="It has to arrive.",
+        when_not_to_use="It is a mail.",
+    )
+    await bench.add("post", (contract,))
+    async with Client(bench.server(endpoint=endpoint), mode=MODERN) as client:
+        shown = next(t for t in await all_tools(client) if t.name.endswith("stamp"))
+    assert shown.description == (
+        "Stamps.\nUse it when: It has to arrive.\nDo not use it when: It is a mail."
+    )
 
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25", MODERN])

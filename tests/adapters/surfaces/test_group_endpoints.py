@@ -184,3 +184,23 @@ async def test_a_group_whose_tools_the_caller_may_not_use_is_not_named() -> None
     with pytest.raises(ToolError) as refusal:
         bench.servers(_NotPlay()).at(Endpoint(EndpointKind.GROUP, "plays"))
     assert refusal.value.details == {"nearest": ["plain"]}
+
+
+@pytest.mark.promise("endpoint-group-list")
+async def test_a_name_that_is_taken_twice_over_still_leaves_every_tool_a_name_of_its_own() -> None:
+    bench = await Bench.open()
+    await bench.add("post", (tool("stamp"),))
+    await bench.add("play", (tool("stamp"), tool("post__stamp")))
+    group = GroupRecord("play", "Play", members=(ToolId("post", "stamp"),))
+    await bench.catalogue.change(lambda _: [PutGroup(group)])
+    async with Client(bench.server(endpoint=PLAY), mode=MODERN) as client:
+        names = [t.name for t in (await client.list_tools()).tools]
+        facts = [
+            ((await client.call_tool(name, {})).meta or {})["io.toolcrib/tool"] for name in names
+        ]
+    assert len(names) == 3
+    assert sorted(str(fact) for fact in facts) == [
+        "play/post__stamp@1.0.0",
+        "play/stamp@1.0.0",
+        "post/stamp@1.0.0",
+    ]
