@@ -16,6 +16,7 @@ import json
 import os
 import socket
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -91,7 +92,7 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Answer
             case "seen":
                 return told(seen)
     except anyio.get_cancelled_exc_class():
-        seen["cancelled"].append({"id": ctx.request_id, **given})
+        seen["cancelled"].append({"id": ctx.request_id, "at": time.time(), **given})
         raise
     seen["tokens"].append((ctx.meta or {}).get("progress_token"))
     return told({"quiet": given})
