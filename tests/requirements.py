@@ -1377,6 +1377,11 @@ WAYS_IN: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "store-last-failures",
+        "How a source failed last is told also while no crib runs.",
+        "issue 3, section 1",
+    ),
+    Promise(
         "attach-signal",
         "A bridge ends at once when told to, also while its client does not read.",
         "issue 3, section 1",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from toolcrib_registry.ports import ChangeFeed, RevisionConflict
+from toolcrib_registry.ports import FAILURES, ChangeFeed, RevisionConflict
 from toolcrib_registry.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class MemoryStore:
         self._remembered = remembered_revisions
         self._changed = anyio.Event()
         self._reports: dict[str, Mapping[str, SourceState]] = {}
+        self._ended: dict[str, SourceState] = {}
 
     async def snapshot(self) -> Snapshot:
         """The whole state at its present revision."""
@@ -83,6 +84,8 @@ class MemoryStore:
     async def report(self, crib: str, states: Mapping[str, SourceState]) -> None:
         """Replace what `crib` says about its sources."""
         self._reports[crib] = states
+        for source in states:
+            self._ended.pop(source, None)
 
     async def reported(self) -> Mapping[str, SourceState]:
         """The newest state of each source."""
@@ -94,8 +97,14 @@ class MemoryStore:
         return newest
 
     async def withdraw(self, crib: str) -> None:
-        """Forget what `crib` said."""
-        self._reports.pop(crib, None)
+        """Forget what `crib` said, but for how its sources failed."""
+        said = self._reports.pop(crib, {})
+        self._ended.update({k: state for k, state in said.items() if state.status in FAILURES})
+
+    async def last_failures(self) -> Mapping[str, SourceState]:
+        """How sources failed last, in cribs that run no more."""
+        running = await self.reported()
+        return {name: state for name, state in self._ended.items() if name not in running}
 
     async def aclose(self) -> None:
         """Nothing to let go of."""

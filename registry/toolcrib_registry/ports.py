@@ -117,6 +117,10 @@ class SourceStatus(StrEnum):
     STOPPED = "stopped"
 
 
+FAILURES: Final = frozenset({SourceStatus.FAILED, SourceStatus.NEEDS_SIGN_IN})
+"""The states that somebody has to do something about."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceState:
     """What a source is doing, since when (UTC, ISO 8601), why, and when it is tried again."""
@@ -139,6 +143,13 @@ class SourceStates(Protocol):
 
     async def reported(self) -> Mapping[str, SourceState]:
         """The newest state of each source, from cribs that are still running."""
+        ...
+
+    async def last_failures(self) -> Mapping[str, SourceState]:
+        """How sources failed last in cribs that run no more.
+
+        None of a source that a running crib reports, or that was well when its crib ended.
+        """
         ...
 
     async def withdraw(self, crib: str) -> None:

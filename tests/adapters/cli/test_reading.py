@@ -162,3 +162,11 @@ def test_reading_a_crib_that_is_not_there_says_so_and_makes_nothing(
 def test_a_search_of_an_empty_crib_says_how_tools_come_in(shell: Shell) -> None:
     done = shell.run("search", "send a letter")
     assert (done.code, "toolcrib import" in done.err) == (0, True)
+
+
+@pytest.mark.promise("store-last-failures")
+def test_why_a_source_failed_is_told_while_no_crib_runs(shell: Shell) -> None:
+    shell.run("add", "gone", "--", "/no/such/server")
+    (row,) = shell.run("sources", "--json").document["sources"]
+    assert row["state"] == "not running"
+    assert row["reason"].startswith("when it ran last: the command '/no/such/server' was not found")

@@ -129,3 +129,17 @@ async def test_closing_twice_and_closing_an_unused_store_is_fine(database_url: s
 
     await store.aclose()
     await store.aclose()
+
+
+@pytest.mark.promise("store-last-failures")
+async def test_how_a_source_of_a_killed_crib_failed_is_known(database_url: str) -> None:
+    clock = HandClock()
+    store = sql_store(database_url, Path(), clock=clock)
+    failed = SourceState(SourceStatus.FAILED, NOW, "it is gone")
+    await store.report("killed", {"mail": failed, "brief": READY})
+    assert await store.last_failures() == {}
+    clock.advance(50)
+    assert await store.last_failures() == {"mail": failed}
+    await store.report("alive", {"brief": READY})
+    clock.advance(50)
+    assert await store.last_failures() == {"mail": failed}

@@ -315,3 +315,23 @@ async def test_a_crib_that_ends_takes_its_states_from_the_board(stores: Stores) 
 
     assert await board.reported() == {"mail": READY}
     assert (await board.snapshot()).revision == 0
+
+
+@pytest.mark.promise("store-last-failures")
+async def test_how_a_source_failed_last_is_known_until_a_crib_runs_it_again(
+    stores: Stores,
+) -> None:
+    board = stores.open()
+    await board.report("one", {"mail": FAILED, "brief": READY})
+    assert await board.last_failures() == {}
+    await board.withdraw("one")
+    await board.report("two", {"brief": READY})
+    assert await stores.open().last_failures() == {"mail": FAILED}
+    later = replace(FAILED, reason="later")
+    await board.report("three", {"mail": later})
+    assert await board.last_failures() == {}
+    await board.withdraw("three")
+    assert await board.last_failures() == {"mail": later}
+    await board.report("four", {"mail": READY})
+    await board.withdraw("four")
+    assert await board.last_failures() == {}

@@ -21,13 +21,13 @@ from toolcrib_adapters.stores.sql.notices import notices_of, notify
 from toolcrib_adapters.stores.sql.reading import read_revision, read_snapshot
 from toolcrib_adapters.stores.sql.schema_version import migrate
 from toolcrib_adapters.stores.sql.writing import write_changes
-from toolcrib_registry.ports import RevisionConflict
+from toolcrib_registry.ports import FAILURES, RevisionConflict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row
 
     from toolcrib_registry.changes import Change
     from toolcrib_registry.ports import ChangeFeed, Clock, SourceState
@@ -42,6 +42,9 @@ _TRIM_SLACK: Final = 0.05
 _READERS: Final = 4
 _SILENT_SECONDS: Final = 45.0
 """A crib that has not reported for so long is not running any more; it reports every 10 s."""
+_ENDED: Final = ""
+"""Stands for cribs that have ended, where the board keeps how their sources failed."""
+_NEVER: Final = -1.0
 
 
 async def open_store(url: str | None, home: Path) -> SqlStore:
@@ -125,6 +128,10 @@ class SqlStore:
     async def reported(self) -> Mapping[str, SourceState]:
         """The newest state of each source, from cribs that still report."""
         return await self._read(self._reported)
+
+    async def last_failures(self) -> Mapping[str, SourceState]:
+        """How sources failed last, in cribs that run no more."""
+        return await self._read(self._last_failures)
 
     async def withdraw(self, crib: str) -> None:
         """Remove what `crib` said."""
@@ -220,11 +227,12 @@ class SqlStore:
             if not self._database.is_sqlite:
                 # Two cribs that clean up at once would lock each other's rows in different orders.
                 connection.exec_driver_sql("LOCK TABLE source_states IN SHARE ROW EXCLUSIVE MODE")
-            connection.execute(
-                delete(table).where(
-                    (table.c.crib == crib) | (table.c.heartbeat < now - _SILENT_SECONDS)
-                )
-            )
+            gone = (table.c.crib == crib) | _is_silent(now)
+            ended = connection.execute(select(table).where(gone)).all()
+            connection.execute(delete(table).where(gone))
+            known = table.c.source.in_([*states])
+            connection.execute(delete(table).where((table.c.crib == _ENDED) & known))
+            _keep_failures(connection, [row for row in ended if row.source not in states])
             written = [
                 {"crib": crib, "source": source, "facts": rows.state_facts(state), "heartbeat": now}
                 for source, state in states.items()
@@ -237,8 +245,43 @@ class SqlStore:
         oldest = self._clock.now().timestamp() - _SILENT_SECONDS
         with self._database.reading() as connection:
             found = connection.execute(select(table).where(table.c.heartbeat >= oldest)).all()
-        read = [(row.source, rows.source_state(row.facts)) for row in found]
-        return dict(sorted(read, key=lambda pair: pair[1].since))
+        return _newest(found)
+
+    def _last_failures(self) -> Mapping[str, SourceState]:
+        table = tables.source_states
+        now = self._clock.now().timestamp()
+        with self._database.reading() as connection:
+            ended = connection.execute(
+                select(table).where((table.c.crib == _ENDED) | _is_silent(now))
+            ).all()
+        failed = {name: s for name, s in _newest(ended).items() if s.status in FAILURES}
+        running = self._reported()
+        return {name: state for name, state in failed.items() if name not in running}
+
+
+def _is_silent(now: float) -> ColumnElement[bool]:
+    heartbeat = tables.source_states.c.heartbeat
+    return (heartbeat != _NEVER) & (heartbeat < now - _SILENT_SECONDS)
+
+
+def _newest(found: Sequence[Row[Any]]) -> dict[str, SourceState]:
+    read = [(row.source, rows.source_state(row.facts)) for row in found]
+    return dict(sorted(read, key=lambda pair: pair[1].since))
+
+
+def _keep_failures(connection: Connection, ended: Sequence[Row[Any]]) -> None:
+    """What cribs that ended last said about sources that had failed."""
+    table = tables.source_states
+    failed = [row for row in ended if rows.source_state(row.facts).status in FAILURES]
+    if not failed:
+        return
+    names = {row.source: row.facts for row in failed}
+    connection.execute(delete(table).where((table.c.crib == _ENDED) & table.c.source.in_([*names])))
+    kept = [
+        {"crib": _ENDED, "source": source, "facts": facts, "heartbeat": _NEVER}
+        for source, facts in names.items()
+    ]
+    connection.execute(insert(table), kept)
 
 
 def _locked_head(connection: Connection) -> Row[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,6 @@ from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.retirement import is_misfit, remove_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.changes import Change
     from toolcrib_registry.ports import SourceState
@@ -38,9 +37,10 @@ def sources(home: HomeOption = None, as_json: JsonOption = False) -> None:
     async def work() -> None:
         async with open_store(session.settings) as store:
             snapshot, states = await store.snapshot(), await store.reported()
+            failures = await store.last_failures()
         tools = Counter(version.source for version in snapshot.live_tools())
         rows = [
-            _row(snapshot, record, states, tools[name])
+            _row(snapshot, record, _State(states.get(name), failures.get(name)), tools[name])
             for name, record in sorted(snapshot.sources.items())
         ]
         if as_json:
@@ -82,16 +82,30 @@ def _without(name: str, now: str, snapshot: Snapshot) -> list[Change]:
     return remove_source(snapshot, name, now)
 
 
-def _row(
-    snapshot: Snapshot, record: SourceRecord, states: Mapping[str, SourceState], tools: int
-) -> JsonObject:
-    state = states.get(record.name)
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a running crib says of a source, and how it failed in the last one that ran."""
+
+    now: SourceState | None
+    last_failure: SourceState | None
+
+    @property
+    def reason(self) -> str:
+        """Why it is of no use, as far as that is known."""
+        if self.now is not None:
+            return self.now.reason
+        last = self.last_failure
+        return f"when it ran last: {last.reason}" if last is not None else ""
+
+
+def _row(snapshot: Snapshot, record: SourceRecord, known: _State, tools: int) -> JsonObject:
+    state = known.now
     return {
         "name": record.name,
         "kind": record.kind.value,
         "group": record.group,
         "state": state.status.value if state else "not running",
-        "reason": state.reason if state else "",
+        "reason": known.reason,
         "retry_at": state.retry_at if state else None,
         "tools": tools,
         "quarantined": len(snapshot.quarantined.get(record.name, ())),
