@@ -169,6 +169,8 @@ class Supervisor:
                 anyio.move_on_after(_BOARD_SECONDS * 4),
                 suppress(ToolError),  # readers forget a silent crib by themselves
             ):
+                # What was found out since the last round, too: a command may end before the first.
+                await self._board.report(self._crib, dict(self._states))
                 await self._board.withdraw(self._crib)
 
     def _reconcile(self, catalogue: Catalogue, tasks: anyio.abc.TaskGroup) -> None:
