@@ -78,7 +78,7 @@ def record(name: str, **spec: str) -> SourceRecord:
 
 @asynccontextmanager
 async def running(
-    log: list[str], clock: Clock | None = None
+    log: list[str], clock: Clock | None = None, head_start_seconds: float = 0.0
 ) -> AsyncIterator[tuple[Catalogue, Supervisor, MemoryStore]]:
     store = MemoryStore()
 
@@ -97,7 +97,7 @@ async def running(
     )
     catalogue = await Catalogue.open(store, (supervisor,))
     async with anyio.create_task_group() as tasks:
-        await tasks.start(supervisor.run, catalogue)
+        await tasks.start(supervisor.run, catalogue, head_start_seconds)
         yield catalogue, supervisor, store
         tasks.cancel_scope.cancel()
 
@@ -116,6 +116,22 @@ async def test_a_registered_source_runs_and_its_tools_are_in_the_catalogue_under
         assert ToolId("a", "one") in catalogue.snapshot.tools
         assert supervisor.states == {"a": READY}
         assert isinstance(supervisor.provider("a"), Desk)
+
+
+@pytest.mark.promise("serve-first-answer")
+async def test_sources_begin_when_the_head_start_of_the_first_answers_is_over() -> None:
+    log: list[str] = []
+    clock = HandClock()
+    async with running(log, clock, head_start_seconds=5.0) as (catalogue, supervisor, store):
+        await register(catalogue, record("early"))
+        await anyio.wait_all_tasks_blocked()
+        assert isinstance(supervisor.provider("early"), Desk)
+        assert (log, await store.reported()) == ([], {})
+        clock.advance(5.0)
+        await supervisor.settled("early")
+        assert log == ["early begins"]
+        await ready(catalogue, supervisor, record("late"))
+        assert log == ["early begins", "late begins"]
 
 
 async def test_a_removed_source_ends_and_the_others_are_not_touched() -> None:
