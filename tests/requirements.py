@@ -761,6 +761,12 @@ OPERATOR: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "refresh-now",
+        "A source is asked for its list at once where it runs, over the connection it has, and "
+        "what changed is told; one that runs nowhere is connected for it.",
+        "issue 3, section 1",
+    ),
+    Promise(
         "config-file",
         "A file declares sources, groups, overlays, profiles, limits and policies; variables stay "
         "unexpanded, Windows paths and any text are fine.",

@@ -129,6 +129,7 @@ class SourceState:
     since: str
     reason: str = ""
     retry_at: str | None = None
+    answered: int = 0  # the number of the newest `AskAgain` that it has answered
 
 
 class SourceStates(Protocol):

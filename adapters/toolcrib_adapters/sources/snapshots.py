@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, model_va
 
 from toolcrib_adapters.contract_documents import read_contract_document
 from toolcrib_adapters.sources.file_stamps import stamp_of
+from toolcrib_adapters.sources.relisting import Relisting
 from toolcrib_adapters.sources.source import ToolsOnly
 from toolcrib_protocol.contract_file import read_contracts
 from toolcrib_protocol.errors import NOT_CALLABLE, ErrorKind, ToolError
@@ -66,6 +67,7 @@ class SnapshotSource(ToolsOnly):
         self._record = record
         self._clock = clock
         self._read_gate = read_gate
+        self._relisting = Relisting()
 
     async def run(self, host: SourceHost) -> None:
         """List what is there, and again when the file changes, until cancelled."""
@@ -74,6 +76,7 @@ class SnapshotSource(ToolsOnly):
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]["msg"]
             await self._report(host, SourceStatus.FAILED, f"the settings of the source: {fault}")
+            self._relisting.end()
             await anyio.sleep_forever()
         await self._follow(host, spec)
 
@@ -92,14 +95,19 @@ class SnapshotSource(ToolsOnly):
             "To call it, add the server or the Python file that runs it with `toolcrib add`",
         )
 
+    async def look_again(self) -> None:
+        """Read what is there anew; see `Source.look_again`."""
+        await self._relisting.wait()
+
     async def _follow(self, host: SourceHost, spec: SnapshotSpec) -> None:
         seen: Stamp | str = "nothing yet"
         while True:
             # Taken before the file is read, so a change while it is read is seen the next time.
             stamp = None if spec.path is None else stamp_of(spec.path)
-            if stamp != seen and await self._list(host, spec):
-                seen = stamp
-            await self._clock.sleep(LOOK_SECONDS)
+            if stamp != seen or self._relisting.is_asked:
+                with self._relisting.round():
+                    seen = stamp if await self._list(host, spec) else seen
+            await self._relisting.pause(self._clock, LOOK_SECONDS)
 
     async def _list(self, host: SourceHost, spec: SnapshotSpec) -> bool:
         """Hand the host what is there; False if trying the same again may help."""

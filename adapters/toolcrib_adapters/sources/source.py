@@ -45,6 +45,13 @@ class Source(Provider, Protocol):
         """
         ...
 
+    async def look_again(self) -> None:
+        """Ask for the list anew, or connect at once; returns when it is there or cannot be had.
+
+        What became of it is told to the host, as always. Whoever waits sets the limit.
+        """
+        ...
+
 
 class ToolsOnly:
     """What a source without resources, prompts and the like says to those who ask for them."""

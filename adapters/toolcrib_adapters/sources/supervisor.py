@@ -44,6 +44,8 @@ _log = logging.getLogger(__name__)
 _BOARD_SECONDS: Final = 0.5
 HEARTBEAT_SECONDS: Final = 10.0
 _LONGEST_STOP_SECONDS: Final = 15.0
+_LONGEST_LIST_SECONDS: Final = 120.0
+"""Who asks a source anew is told after so long that it did not answer."""
 AGAIN_SECONDS: Final = 10.0
 """The pause before a source that ended with an error is opened anew."""
 
@@ -88,6 +90,8 @@ class Supervisor:
         self._wants = wants
         self._running: dict[str, _Running] = {}
         self._states: dict[str, SourceState] = {}
+        self._asked: dict[str, int] = {}
+        self._answered: dict[str, int] = {}
         self._starts_at = 0.0
         self._listeners: dict[object, Callable[[Notice], None]] = {}
         self._sources_changed = anyio.Event()
@@ -102,6 +106,10 @@ class Supervisor:
         """Note that sources came, went or changed; `run` acts on it."""
         if before.sources != after.sources:
             self._sources_changed.set()
+        for source, number in after.asked.items():
+            if before.asked.get(source) != number:
+                self._asked[source] = number
+                self._sources_changed.set()
 
     def provider(self, source: str) -> Provider:
         """The running source of that name.
@@ -163,6 +171,7 @@ class Supervisor:
                     await self._sources_changed.wait()
                     self._sources_changed = anyio.Event()
                     self._reconcile(catalogue, tasks)
+                    self._ask_again(tasks)
         finally:
             with (
                 anyio.CancelScope(shield=True),
@@ -186,6 +195,29 @@ class Supervisor:
             if name not in self._running:
                 running = self._running[name] = _Running(record, self._opened(record))
                 tasks.start_soon(self._own, catalogue, running, replaced.get(name))
+
+    def _ask_again(self, tasks: anyio.abc.TaskGroup) -> None:
+        asked, self._asked = self._asked, {}
+        for source, number in asked.items():
+            running = self._running.get(source)
+            if running is not None:
+                tasks.start_soon(self._look_again, running, number)
+
+    async def _look_again(self, running: _Running, number: int) -> None:
+        """Have a source asked for its list, and pin that it was."""
+        with anyio.move_on_after(_LONGEST_LIST_SECONDS):
+            async with anyio.create_task_group() as tasks:
+
+                async def leave() -> None:
+                    await running.ended.wait()  # replaced or removed: its successor lists anyway
+                    tasks.cancel_scope.cancel()
+
+                tasks.start_soon(leave)
+                await running.source.look_again()
+                tasks.cancel_scope.cancel()
+        name = running.record.name
+        self._answered[name] = max(number, self._answered.get(name, 0))
+        self._states_changed.set()
 
     def _opened(self, record: SourceRecord) -> Source:
         try:
@@ -245,7 +277,7 @@ class Supervisor:
         await self._start()
         while True:
             try:
-                await self._board.report(self._crib, dict(self._states))
+                await self._board.report(self._crib, self._pinned())
             except ToolError as error:
                 # People look at the board; the sources run on without it, and the next round comes.
                 _log.warning("cannot tell what the sources are doing: %s", error.message)
@@ -253,6 +285,12 @@ class Supervisor:
                 await self._states_changed.wait()
             self._states_changed = anyio.Event()
             await self._clock.sleep(_BOARD_SECONDS)
+
+    def _pinned(self) -> dict[str, SourceState]:
+        return {
+            name: replace(state, answered=self._answered.get(name, 0))
+            for name, state in self._states.items()
+        }
 
     def accepting(
         self, record: SourceRecord, listing: Listing
@@ -280,6 +318,9 @@ class _Unopened(ToolsOnly):
         now = self.clock.now().isoformat()
         await host.report(SourceState(SourceStatus.FAILED, now, self.error.message))
         await anyio.sleep_forever()
+
+    async def look_again(self) -> None:
+        """Return at once: there is nothing to ask."""
 
     async def call(
         self,

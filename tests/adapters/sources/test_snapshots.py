@@ -129,3 +129,25 @@ async def test_settings_that_cannot_be_used_are_a_state(spec: dict[str, object])
         state = await host.settled()
     assert state.status is SourceStatus.FAILED
     assert state.reason.startswith("the settings of the source:")
+
+
+@pytest.mark.promise("refresh-now")
+async def test_a_file_is_read_at_once_when_that_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps([TOOL]))
+    host = ListeningHost()
+    source = SnapshotSource(record(path=str(file)), clock=HandClock())
+    async with running(source, host):
+        await host.settled()
+        with anyio.fail_after(30):
+            await source.look_again()
+    assert len(host.listings) == 2
+
+
+async def test_a_source_that_cannot_list_at_all_answers_at_once() -> None:
+    host = ListeningHost()
+    source = SnapshotSource(record(neither="nor"), clock=HandClock())
+    async with running(source, host):
+        assert (await host.settled()).status is SourceStatus.FAILED
+        with anyio.fail_after(30):
+            await source.look_again()

@@ -29,6 +29,7 @@ from toolcrib_registry.permissions import LOCAL_CALLER
 from toolcrib_registry.ports import CallContext, SourceState, SourceStatus
 from toolcrib_registry.publishing import register
 from toolcrib_registry.records import SourceKind, SourceRecord
+from toolcrib_registry.refresh import ask_again
 from toolcrib_registry.retirement import remove_source
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ class Desk(ToolsOnly):
                 await anyio.wait_all_tasks_blocked()
                 await host.report(SourceState(SourceStatus.STOPPED, READY.since))
             self._log.append(f"{self._record.name} ends")
+
+    async def look_again(self) -> None:
+        self._log.append(f"{self._record.name} is asked")
+        if self._record.spec.get("mute"):
+            await anyio.sleep_forever()
 
     async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
         return Result()
@@ -237,3 +243,38 @@ async def test_sources_run_on_when_the_board_cannot_be_written(
 
     assert log == ["a begins", "a ends"]
     assert "another process writes to it" in caplog.text
+
+
+async def answered(
+    clock: HandClock, store: MemoryStore, *names: str, wanted: tuple[int, ...]
+) -> None:
+    """Return once the board says that these wishes were answered."""
+    with anyio.fail_after(30):
+        while True:
+            states = await store.reported()
+            if tuple(states[name].answered for name in names if name in states) == wanted:
+                return
+            clock.advance(1)
+            await anyio.wait_all_tasks_blocked()
+
+
+@pytest.mark.promise("refresh-now")
+async def test_a_source_is_asked_anew_where_it_runs_and_the_board_says_that_it_answered() -> None:
+    log: list[str] = []
+    clock = HandClock()
+    async with running(log, clock) as (catalogue, supervisor, store):
+        await ready(catalogue, supervisor, record("a"), record("b"), record("u", unopened="yes"))
+        await catalogue.change(lambda snapshot: ask_again(snapshot, ["a", "u", "nowhere"]))
+        await answered(clock, store, "a", "b", "u", wanted=(1, 0, 1))
+    assert log.count("a is asked") == 1
+    assert "b is asked" not in log
+
+
+async def test_a_wish_is_answered_by_the_successor_of_a_source_that_never_answers() -> None:
+    clock = HandClock()
+    async with running([], clock) as (catalogue, supervisor, store):
+        await ready(catalogue, supervisor, record("a", mute="yes"))
+        await catalogue.change(lambda snapshot: ask_again(snapshot, ["a"]))
+        await anyio.wait_all_tasks_blocked()
+        await register(catalogue, record("a"))
+        await answered(clock, store, "a", wanted=(1,))

@@ -43,6 +43,7 @@ from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, read_spec
 from toolcrib_adapters.sources.mcp_upstream.tool_list import tools_of
 from toolcrib_adapters.sources.mcp_upstream.watched_resources import SUBSCRIBE, UNSUBSCRIBE
 from toolcrib_adapters.sources.mcp_upstream.wire import Wire, connected
+from toolcrib_adapters.sources.relisting import Relisting
 from toolcrib_protocol.errors import (
     INVALID_SETTINGS,
     NEEDS_SIGN_IN,
@@ -117,11 +118,12 @@ class McpUpstream:
         self._desk = Desk(record.name, is_shared=True)
         self._older: OlderConnection | None = None
         self._requests = UpstreamRequests(record.name, clock)
+        self._relisting = Relisting()
         self._secrets = Secrets()
         self._longest_call_seconds = inf
         self._stderr = ""
         self._was_ready = False
-        self._list_again = self._settling()
+        self._list_again = Settling(clock, _SETTLE_SECONDS, _LONGEST_SETTLE_SECONDS)
         self._is_told = False
         self._fresh_seconds = 0.0
         self._suspected_at = -inf
@@ -157,6 +159,11 @@ class McpUpstream:
         if says_unknown_tool(result):
             self._suspect_list()
         return result
+
+    async def look_again(self) -> None:
+        """Ask for the list anew, or connect at once; see `Source.look_again`."""
+        self._list_again.stir()
+        await self._relisting.wait()
 
     async def _wire_for(self, context: CallContext, patience: Patience) -> Wire:
         """The connection for a call: of the caller's generation, where it may be asked something.
@@ -219,7 +226,7 @@ class McpUpstream:
         now = self._clock.monotonic()
         if now - self._suspected_at >= _SUSPECT_SECONDS:
             self._suspected_at = now
-            self._list_changed()
+            self._list_again.stir()
 
     async def _one_connection(self, host: SourceHost) -> ToolError:
         """Connect and serve until the connection ends; why it ended."""
@@ -252,7 +259,7 @@ class McpUpstream:
             Exception: see `connected` and `raw_list`.
         """
         self._stderr = ""
-        self._list_again = self._settling()
+        self._list_again = Settling(self._clock, _SETTLE_SECONDS, _LONGEST_SETTLE_SECONDS)
         async with AsyncExitStack() as turn:
             await turn.enter_async_context(self._gate)
             patience = anyio.current_time() + spec.connect_timeout_seconds
@@ -325,7 +332,7 @@ class McpUpstream:
                 reason = self._secrets.hidden(f"the tools could not be listed again: {error}")
                 await self._report(host, SourceStatus.READY, reason)
                 await self._clock.sleep(_LIST_FAILED_SECONDS)
-                self._list_changed()
+                self._list_again.stir()
             else:
                 if self._is_told:
                     self._is_told = False
@@ -335,38 +342,33 @@ class McpUpstream:
     async def _remind(self) -> None:
         while True:
             await self._clock.sleep(max(_LIST_AGAIN_SECONDS, self._fresh_seconds))
-            self._list_changed()
+            self._list_again.stir()
 
     def _suspect_lists(self, lists: Collection[str]) -> None:
         if "tools" in lists:
-            self._list_changed()
+            self._list_again.stir()
         self._requests.suspect(lists)
 
     def _told_change(self, event: object) -> None:
         if isinstance(event, ToolsListChanged):
             self._is_told = True
-            self._list_changed()
+            self._list_again.stir()
         else:
             self._requests.told_change(event)
 
     async def _list(self, host: SourceHost, wire: Wire) -> None:
-        listed = await tools_of(wire)
-        wire.learn_headers(listed.entries)
-        self._fresh_seconds = listed.fresh_seconds
-        instructions = wire.instructions[:_LONGEST_INSTRUCTIONS]
-        await host.listed(Listing(self._record.name, listed.entries, wire.title, instructions))
+        with self._relisting.round():
+            listed = await tools_of(wire)
+            wire.learn_headers(listed.entries)
+            self._fresh_seconds = listed.fresh_seconds
+            instructions = wire.instructions[:_LONGEST_INSTRUCTIONS]
+            await host.listed(Listing(self._record.name, listed.entries, wire.title, instructions))
 
     async def _on_notice(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._told_change(ToolsListChanged())
         else:
             await self._requests.told(message)
-
-    def _list_changed(self) -> None:
-        self._list_again.stir()
-
-    def _settling(self) -> Settling:
-        return Settling(self._clock, _SETTLE_SECONDS, _LONGEST_SETTLE_SECONDS)
 
     def _keep_stderr(self, text: str) -> None:
         self._stderr = self._secrets.hidden(text)[-_LONGEST_STDERR:]
@@ -382,11 +384,13 @@ class McpUpstream:
         status = SourceStatus.NEEDS_SIGN_IN if needs_sign_in else SourceStatus.FAILED
         if failure.code == INVALID_SETTINGS:
             await self._report(host, status, failure.message)
+            self._relisting.end()
             await anyio.sleep_forever()  # only other settings help, and they make another source
         seconds = pause_seconds(attempt, self._roll())
         retry_at = (self._clock.now() + timedelta(seconds=seconds)).isoformat()
         await self._report(host, status, failure.message, retry_at)
-        await self._clock.sleep(seconds)
+        self._relisting.give_up()
+        await self._relisting.pause(self._clock, seconds)
         self._link.opening()
 
     async def _report(

@@ -21,6 +21,7 @@ from toolcrib_adapters.sources.file_stamps import stamps_of
 from toolcrib_adapters.sources.python_functions.pool import Pool, PoolLimits
 from toolcrib_adapters.sources.python_functions.target import is_file_target
 from toolcrib_adapters.sources.python_functions.worker_process import WorkerSettings
+from toolcrib_adapters.sources.relisting import Relisting
 from toolcrib_adapters.sources.source import ToolsOnly
 from toolcrib_protocol.errors import (
     SOURCE_UNAVAILABLE,
@@ -113,6 +114,7 @@ class PythonFunctions(ToolsOnly):
         self._loaded: _Loaded | None = None
         self._problem = ""
         self._settled = anyio.Event()
+        self._relisting = Relisting()
         self._watch = _Watch()
         self._timeout_seconds = float("inf")
 
@@ -126,6 +128,7 @@ class PythonFunctions(ToolsOnly):
             await self._fail(
                 host, f"the settings of the source: {where}: {fault['msg']}", retry=False
             )
+            self._relisting.end()
             await anyio.sleep_forever()
         self._timeout_seconds = spec.timeout_seconds or self._timeout_seconds
         with tempfile.TemporaryDirectory(prefix="toolcrib-", ignore_cleanup_errors=True) as folder:
@@ -134,7 +137,8 @@ class PythonFunctions(ToolsOnly):
             await self._report(host, SourceStatus.CONNECTING)
             async with anyio.create_task_group() as tasks:
                 while True:
-                    await self._load(host, Pool(settings, tasks, limits), spec.target)
+                    with self._relisting.round():
+                        await self._load(host, Pool(settings, tasks, limits), spec.target)
                     await self._until_changed()
 
     async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
@@ -158,6 +162,10 @@ class PythonFunctions(ToolsOnly):
         pool = self._loaded.pool
         run = pool.call_async if is_async else pool.call_sync
         return await run(upstream_name, arguments, seconds - (anyio.current_time() - started))
+
+    async def look_again(self) -> None:
+        """Load the target anew; see `Source.look_again`."""
+        await self._relisting.wait()
 
     def _unavailable(self) -> ToolError:
         problem = self._problem or "its functions are still being loaded"
@@ -208,8 +216,8 @@ class PythonFunctions(ToolsOnly):
         await self._report(host, SourceStatus.READY)
 
     async def _until_changed(self) -> None:
-        while not self._watch.is_due(self._clock.monotonic()):
-            await self._clock.sleep(LOOK_SECONDS)
+        while not (self._relisting.is_asked or self._watch.is_due(self._clock.monotonic())):
+            await self._relisting.pause(self._clock, LOOK_SECONDS)
             if self._loaded is not None:
                 self._loaded.pool.tidy()
 

@@ -23,7 +23,7 @@ from toolcrib_registry.records import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Row
 
@@ -196,13 +196,19 @@ def state_facts(state: SourceState) -> str:
         "since": state.since,
         "reason": state.reason,
         "retry_at": state.retry_at,
+        "answered": state.answered,
     }
     return text(facts)
 
 
 def source_state(facts: str) -> SourceState:
     """The state that `state_facts` wrote."""
-    values: Mapping[str, str] = json.loads(facts)
+    values = json.loads(facts)
+    # A crib of an older release may stand beside us and does not tell what it answered.
     return SourceState(
-        SourceStatus(values["status"]), values["since"], values["reason"], values["retry_at"]
+        SourceStatus(values["status"]),
+        values["since"],
+        values["reason"],
+        values["retry_at"],
+        values.get("answered", 0),
     )

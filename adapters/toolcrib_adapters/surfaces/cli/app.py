@@ -29,6 +29,7 @@ _PARTS_OF_COMMANDS: Final = {
     "tools": "cli.catalogue",
     "groups": "cli.catalogue",
     "show": "cli.show",
+    "refresh": "cli.refresh",
     "apply": "cli.declarations",
     "export": "cli.declarations",
     "schema": "cli.declarations",

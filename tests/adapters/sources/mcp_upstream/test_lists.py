@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
 from tests.adapters.sources.listening_host import running
-from tests.adapters.sources.mcp_upstream.bay import Bay, BayHost, bay, names, upstream
+from tests.adapters.sources.mcp_upstream.bay import (
+    PATIENCE,
+    Bay,
+    BayHost,
+    bay,
+    names,
+    upstream,
+)
 from tests.fake_upstreams import line_server, sdk_server
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, STORE_BUSY, ErrorKind, ToolError
 from toolcrib_registry.hand_clock import HandClock
@@ -161,3 +169,26 @@ async def test_a_catalogue_that_is_busy_gets_the_list_a_little_later() -> None:
         await made.pass_time(15)
         await after_settling(made, 2)
         assert (await host.settled()).reason == ""
+
+
+@pytest.mark.promise("refresh-now")
+async def test_a_connected_server_is_asked_for_its_list_when_that_is_wished() -> None:
+    async with bay(line_server()) as made, anyio.create_task_group() as tasks:
+        tasks.start_soon(made.source.look_again)
+        assert await after_settling(made, 2) == made.host.listings[0].entries
+
+
+@pytest.mark.promise("refresh-now")
+async def test_a_server_that_is_away_is_connected_at_once_when_its_list_is_wished() -> None:
+    async with bay({"transport": "stdio", "command": "no-such-command"}) as made:
+        assert made.state.retry_at is not None
+        with anyio.fail_after(PATIENCE):
+            await made.source.look_again()
+        assert (await made.host.settled()).status is SourceStatus.FAILED
+
+
+async def test_a_server_whose_settings_are_wrong_answers_at_once() -> None:
+    async with bay({"transport": "stdio", "command": "${NOT_SET}"}, {}) as made:
+        with anyio.fail_after(PATIENCE):
+            await made.source.look_again()
+        assert len(made.host.states) == 2

@@ -304,3 +304,11 @@ async def main():
 
 anyio.run(main)
 """
+
+
+@pytest.mark.promise("refresh-now")
+async def test_a_target_is_loaded_anew_at_once_when_that_is_asked_for(tmp_path: Path) -> None:
+    async with desk(tmp_path / "a.py", ONE) as functions:
+        with anyio.fail_after(60):
+            await functions.source.look_again()
+        assert len(functions.host.listings) == 2

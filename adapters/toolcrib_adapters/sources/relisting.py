@@ -1,0 +1,77 @@
+"""Whoever waits until a source has been asked for its list anew.
+
+A source lists in rounds: who asks before a round begins has the answer when it ends, be it a list
+or a failure (which the source reports as its state). Used by every kind of source.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from toolcrib_registry.ports import Clock
+
+
+class Relisting:
+    """The wishes for a new list."""
+
+    def __init__(self) -> None:
+        self._waiting: list[anyio.Event] = []
+        self._asked = anyio.Event()
+        self._is_over = False
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody waits for a round that has not begun."""
+        return bool(self._waiting)
+
+    async def wait(self) -> None:
+        """Return at the end of the next round; at once if there will be none."""
+        if self._is_over:
+            return
+        done = anyio.Event()
+        self._waiting.append(done)
+        self._asked.set()
+        await done.wait()
+
+    @contextmanager
+    def round(self) -> Iterator[None]:
+        """List inside the block: it answers everybody who has asked until now."""
+        served = self._taken()
+        try:
+            yield
+        finally:
+            for done in served:
+                done.set()
+
+    def give_up(self) -> None:
+        """There is no list to be had now; the state of the source says why."""
+        for done in self._taken():
+            done.set()
+
+    def end(self) -> None:
+        """There will be no list any more: only other settings help."""
+        self._is_over = True
+        self.give_up()
+
+    async def pause(self, clock: Clock, seconds: float) -> None:
+        """Wait for the next round: until the time is up, or somebody asks for it."""
+        async with anyio.create_task_group() as tasks:
+
+            async def wake() -> None:
+                await self._asked.wait()
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(wake)
+            await clock.sleep(seconds)
+            tasks.cancel_scope.cancel()
+
+    def _taken(self) -> list[anyio.Event]:
+        taken, self._waiting = self._waiting, []
+        self._asked = anyio.Event()
+        return taken
