@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.records import ToolRecord, VersionRecord
 
 _BATCH: Final = 32
-"""Tools a batch: about 0.3 s of work, so that a change of the catalogue is not kept waiting."""
+"""Tools a batch: about 0.1 s of work, so that a change of the catalogue is not kept waiting."""
 _CHUNK: Final = 200
 """Tools whose words are indexed before waiting questions get their turn."""
 _SAVE_EVERY: Final = 50
