@@ -97,6 +97,7 @@ class Interaction:
         state: what it was told to bring back with them.
         takes_tasks: whether it can be given a task in place of a result.
         why_not: why it cannot answer what it has no ability for.
+        visited: tells it that a page which it was asked to visit (by its id) has done its work.
     """
 
     abilities: JsonObject = field(default_factory=dict)
@@ -105,6 +106,7 @@ class Interaction:
     state: str | None = None
     takes_tasks: bool = False
     why_not: str = "this client did not declare that it can answer"
+    visited: Callable[[str], Awaitable[None]] | None = None
 
     @property
     def offers(self) -> JsonObject:

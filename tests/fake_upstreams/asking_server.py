@@ -137,9 +137,12 @@ async def ask_again(ctx: Context) -> Answer:
 async def put_question(ctx: Context, question: Answer) -> Answer:
     stream = ctx.session._request_outbound
     try:
-        return await stream.send_raw_request(question["method"], question.get("params"))
+        answer = await stream.send_raw_request(question["method"], question.get("params"))
     except MCPError as error:
         return {"error": error.code}
+    if question.get("params", {}).get("mode") == "url":
+        await ctx.session.send_elicit_complete(question["params"]["elicitationId"])
+    return answer
 
 
 def heard(answers: Answer) -> Answer:

@@ -48,13 +48,14 @@ class Conversation:
 
     Attributes:
         tool: its name.
+        caller: whom its questions go to.
         refusal: why a question of it was declined, if one was.
     """
 
     def __init__(self, tool: str, caller: Interaction, patience: Patience) -> None:
         self.tool = tool
         self.refusal: ToolError | None = None
-        self._caller = caller
+        self.caller = caller
         self._patience = patience
         self._request = anyio.CancelScope()
         self._asking: set[anyio.CancelScope] = set()
@@ -89,7 +90,7 @@ class Conversation:
         try:
             with anyio.CancelScope() as scope:
                 self._asking.add(scope)
-                return await answered(self.tool, question, self._caller, self._patience)
+                return await answered(self.tool, question, self.caller, self._patience)
         except ToolError as refusal:
             self.decline(refusal)
         finally:

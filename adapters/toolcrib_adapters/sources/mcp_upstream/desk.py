@@ -9,6 +9,7 @@ wrong person.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
@@ -21,13 +22,14 @@ from toolcrib_protocol.errors import AT_CAPACITY, NEEDS_INPUT, ErrorKind, ToolEr
 from toolcrib_registry.interaction import AnswerError, Question
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from toolcrib_adapters.sources.mcp_upstream.conversation import Conversation
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.patience import Patience
 
 _current: ContextVar[Conversation | None] = ContextVar("conversation", default=None)
+_MOST_PAGES: Final = 1_000
 _MOST_TOOLS: Final = 10_000
 
 
@@ -46,6 +48,7 @@ class Desk:
         self._in_flight: list[Conversation] = []
         self._asking_tools: set[str] = set()
         self._silent_tools: set[str] = set()
+        self._pages: OrderedDict[str, Callable[[str], Awaitable[None]]] = OrderedDict()
         self._turn = anyio.Lock()
 
     @asynccontextmanager
@@ -91,6 +94,7 @@ class Desk:
             text = "toolcrib cannot tell which call asks this, so it asks nobody"
             return _no(question, INVALID_REQUEST, text)
         self._note_asking(conversation.tool)
+        self._note_page(question, conversation)
         try:
             answer = await conversation.answer(question)
         except AnswerError as error:
@@ -112,6 +116,19 @@ class Desk:
             self._note_asking(one.tool)
             one.decline(_unclear(self._source, one, question))
         return None
+
+    def _note_page(self, question: Question, conversation: Conversation) -> None:
+        page, visited = question.params.get("elicitationId"), conversation.caller.visited
+        if isinstance(page, str) and visited is not None:
+            self._pages[page] = visited
+            if len(self._pages) > _MOST_PAGES:
+                self._pages.popitem(last=False)
+
+    async def visited(self, page: str) -> None:
+        """A page that somebody was asked to visit has done its work: tell who was asked."""
+        tell = self._pages.pop(page, None)
+        if tell is not None:
+            await tell(page)
 
     def _note_asking(self, tool: str) -> None:
         if len(self._asking_tools) < _MOST_TOOLS:

@@ -367,6 +367,8 @@ class McpUpstream:
     async def _on_notice(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._told_change(ToolsListChanged())
+        elif isinstance(message, types.ElicitCompleteNotification):
+            await self._desk.visited(message.params.elicitation_id)
         else:
             await self._requests.told(message)
 

@@ -7,9 +7,11 @@ upstreams.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import anyio
 from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp_types import CONNECTION_CLOSED, MISSING_REQUIRED_CLIENT_CAPABILITY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -41,7 +43,8 @@ def interaction_of(ctx: Context) -> Interaction:
         )
     if not ctx.session.can_send_request:
         return Interaction(why_not="this client's connection carries no questions")
-    return Interaction(abilities, ask=_Asking(ctx).ask)
+    asking = _Asking(ctx)
+    return Interaction(abilities, ask=asking.ask, visited=asking.visited)
 
 
 def declares_tasks(ctx: Context) -> bool:
@@ -82,6 +85,7 @@ class _Asking:
     def __init__(self, ctx: Context) -> None:
         # The typed way would drop what the SDK's models do not know, in question and answer.
         self._stream = ctx.session._request_outbound  # noqa: SLF001
+        self._session = ctx.session
 
     async def ask(self, question: Question) -> JsonObject:
         """The client's answer.
@@ -100,6 +104,11 @@ class _Asking:
                 raise ToolError(NEEDS_INPUT, text, ErrorKind.NEEDS_HUMAN) from error
             raise AnswerError(error.code, error.message, error.data) from error
         return answer
+
+    async def visited(self, elicitation_id: str) -> None:
+        """Tell the client that a page has done its work; its call may be over by then."""
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, NoBackChannelError):
+            await self._session.send_elicit_complete(elicitation_id)
 
 
 def _older_form(question: Question) -> JsonObject:

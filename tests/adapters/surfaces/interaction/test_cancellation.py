@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx2
 import pytest
+from mcp.shared.memory import create_client_server_memory_streams
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
 
 from tests.adapters.surfaces.doors import over_http, post, raw_request
 from tests.adapters.surfaces.interaction.counter import (
@@ -19,7 +22,7 @@ from tests.adapters.surfaces.interaction.counter import (
     client_of,
     counter,
 )
-from tests.adapters.surfaces.old_client import old_client
+from tests.adapters.surfaces.old_client import HELLO, old_client
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -145,3 +148,61 @@ async def test_a_question_of_a_cancelled_call_is_withdrawn(upstream: str) -> Non
             tasks.cancel_scope.cancel()
         with anyio.fail_after(PATIENCE):
             await person.withdrawn.wait()
+
+
+@pytest.mark.promise("field-o22-cancel")
+@pytest.mark.parametrize("upstream", ["stdio", "http legacy"])
+async def test_a_cancelled_request_of_an_older_session_ends_without_a_result(upstream: str) -> None:
+    """Over HTTP its stream has to end, with the error that the SDK has for it; no result comes."""
+    params: JsonObject = {"name": "desk__wait", "_meta": {"progressToken": 5}}
+    request: JsonObject = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}
+    told: list[str] = []
+    async with (
+        counter(upstream) as made,
+        over_http(made.server()) as url,
+        old_client(url) as client,
+    ):
+        with anyio.fail_after(PATIENCE):
+            async with client.http.stream("POST", url, json=request) as response:
+                async for line in response.aiter_lines():
+                    told.append(line)
+                    if "notifications/progress" in line:
+                        await client.tell("notifications/cancelled", {"requestId": 7})
+        assert len(await cancelled(made)) == 1
+        after = await client.call(8, "desk__quiet", {})
+    (last,) = [line for line in told if '"id":7' in line]
+    assert "Request cancelled" in last
+    assert after["id"] == 8
+
+
+@pytest.mark.promise("field-o22-cancel")
+async def test_a_cancelled_request_over_one_pipe_gets_no_answer_at_all() -> None:
+    told: list[Any] = []
+    async with counter("stdio") as made, create_client_server_memory_streams() as (ours, theirs):
+        server = made.server()
+        read, write = ours
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.run, *theirs, server.create_initialization_options())
+
+            async def send(**message: Any) -> None:
+                parsed = jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **message})
+                await write.send(SessionMessage(parsed))
+
+            await send(id=1, method="initialize", params=HELLO["params"])
+            await send(method="notifications/initialized")
+            call = {"name": "desk__wait", "_meta": {"progressToken": "p-9"}}
+            await send(id="c-1", method="tools/call", params=call)
+            with anyio.fail_after(PATIENCE):
+                async for item in read:
+                    assert isinstance(item, SessionMessage)
+                    message = item.message.model_dump(by_alias=True, exclude_unset=True)
+                    told.append(message)
+                    if message.get("method") == "notifications/progress":
+                        assert message["params"]["progressToken"] == "p-9"
+                        await send(method="notifications/cancelled", params={"requestId": "c-1"})
+                        assert len(await cancelled(made)) == 1
+                        await send(id=2, method="ping")
+                    if message.get("id") == 2:
+                        break
+            tasks.cancel_scope.cancel()
+    assert [message["id"] for message in told if "id" in message] == [1, 2]

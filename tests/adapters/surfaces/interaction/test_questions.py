@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
+import mcp_types as types
 import pytest
 
 from tests.adapters.surfaces.doors import over_http
@@ -162,6 +163,27 @@ async def test_an_error_of_the_client_is_told(upstream: str) -> None:
         assert result.structured_content["model"] == {"error": -1}
     else:
         assert "User rejected" in error_of(result)["message"]
+
+
+@pytest.mark.promise("interaction-questions")
+@pytest.mark.parametrize("upstream", ["stdio legacy", "http legacy"])
+async def test_who_visited_a_page_hears_that_it_has_done_its_work(upstream: str) -> None:
+    told: list[str] = []
+    heard = anyio.Event()
+
+    async def hear(message: object) -> None:
+        if isinstance(message, types.ElicitCompleteNotification):
+            told.append(message.params.elicitation_id)
+            heard.set()
+
+    async with (
+        counter(upstream) as made,
+        client_of(made.server(), "legacy", Person(), message_handler=hear) as client,
+    ):
+        await client.call_tool("desk__ask", {"questions": ["url"]})
+        with anyio.fail_after(30):
+            await heard.wait()
+    assert told == ["e-1"]
 
 
 def error_of(result: Any) -> Any:
