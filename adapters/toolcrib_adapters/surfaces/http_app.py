@@ -129,7 +129,7 @@ def _manager_of(server: CribServer) -> StreamableHTTPSessionManager:
     # All of these are the edge's: it knows proxies, evicts instead of refusing, and says what to
     # change.
     kind = ResumableSessions if server.lets_go else StreamableHTTPSessionManager
-    return kind(
+    server.http_sessions = kind(
         server,
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         retry_interval=RETRY_MILLISECONDS,
@@ -137,6 +137,7 @@ def _manager_of(server: CribServer) -> StreamableHTTPSessionManager:
         max_request_body_size=sys.maxsize,
         max_sessions=None,
     )
+    return server.http_sessions
 
 
 async def serve_http(

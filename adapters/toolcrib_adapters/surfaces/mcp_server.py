@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp_types import ServerCapabilities
 
     from toolcrib_adapters.surfaces.endpoints import Endpoint
@@ -65,6 +66,9 @@ class CribServer(Server[None]):
 
     tools: EndpointTools
     """What is shown."""
+
+    http_sessions: StreamableHTTPSessionManager | None = None
+    """Who keeps its sessions over HTTP, once it is served there."""
 
     clients: ListChanges
     """Who is connected, and how they are told of changes."""

@@ -164,7 +164,9 @@ async def test_two_thousand_abandoned_sessions_leave_nothing_once_they_expire() 
         assert live_sessions(metrics) == 2_000
         await all_expired(clock, metrics)
         # What the SDK keeps of a session is gone, too, not only our own entry.
-        await until(lambda: not server.session_manager._server_instances)
+        kept = server.http_sessions
+        assert kept is not None
+        await until(lambda: not kept._server_instances)
 
 
 @pytest.mark.promise("field-o34-idle-sessions")
