@@ -42,6 +42,7 @@ PARTS: Final[dict[str, Part]] = {
     "cli.show": Part("toolcrib_adapters.surfaces.cli.show_command:register"),
     "cli.sources": Part("toolcrib_adapters.surfaces.cli.source_commands:register"),
     "demo": Part("toolcrib_adapters.surfaces.cli.demonstration:demonstrate"),
+    "serving.reach": Part("toolcrib_adapters.surfaces.cli.serve_settings:with_reach"),
     "serving.settings": Part("toolcrib_adapters.surfaces.cli.serve_settings:declared_settings"),
     "declarations.followed": Part("toolcrib_adapters.declarations.following:FollowedFile"),
     "serving.endpoint": Part("toolcrib_adapters.surfaces.cli.serving:Endpoint"),

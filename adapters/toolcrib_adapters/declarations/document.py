@@ -19,6 +19,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from toolcrib_adapters.outbound.addresses import Reach
 from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
 from toolcrib_adapters.sources.python_functions.source import PythonSpec
 from toolcrib_protocol.errors import ToolError
@@ -184,6 +185,8 @@ class Policies(Table):
     allowed_origins: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     public_url: str | None = None
+    upstream_addresses: Reach | None = None
+    """Which addresses sources may be at; the stricter of this and the environment holds."""
 
 
 class CribFile(Table):

@@ -223,3 +223,18 @@ async def is_refused(url: str, arguments: JsonObject) -> bool:
         result = await crib.call("mail__send_letter", arguments)
         assert result.error is not None
         return "1,048,576" in result.error.message or "large" in result.error.message
+
+
+@pytest.mark.promise("config-limits-and-policies")
+async def test_the_stricter_address_policy_of_file_and_environment_holds(
+    shell: Shell, tmp_path: Path
+) -> None:
+    more = '[policies]\nupstream_addresses = "lan"\n'
+    file = tmp_path / "crib.toml"
+    file.write_text('[sources.here]\nurl = "http://127.0.0.1:9/mcp"\n' + more)
+    async with shell.serving("--config", str(file)):
+        reason = ""
+        with anyio.fail_after(60):
+            while "this machine itself" not in reason:
+                listed = await anyio.to_thread.run_sync(shell.spawn, "sources", "--json")
+                reason = listed.document["sources"][0]["reason"]

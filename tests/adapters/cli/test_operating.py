@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
+
+from toolcrib_client import Crib
+from toolcrib_protocol.errors import ToolError
 
 if TYPE_CHECKING:
     from tests.adapters.cli.running import Shell
@@ -160,3 +165,54 @@ def test_a_group_that_cannot_be_is_refused_with_the_reason(
 ) -> None:
     done = filled.run("group", *words)
     assert (done.code, reason in done.err) == (1, True), done.err
+
+
+@pytest.mark.promise("overlay-commands")
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_overlays_and_groups_of_other_processes_are_served_at_once(
+    shell: Shell, waiting: str, tmp_path: Path, kind: str, request: pytest.FixtureRequest
+) -> None:
+    url = request.getfixturevalue("postgres_url") if kind == "postgres" else None
+    shell = type(shell)(shell.home, database=url)
+
+    async def spawn(*words: str) -> None:
+        done = await anyio.to_thread.run_sync(shell.spawn, *words)
+        assert done.code == 0, done.err
+
+    await spawn("add", "wait", "--python", waiting)
+    flag = tmp_path / "flag"
+    flag.touch()
+    async with shell.serving() as (url, _), Crib(url) as crib:
+        # Several at once on one tool: each adds its part.
+        parts = (
+            ("--preset", f"path={flag}"),
+            ("--title", "Waiting"),
+            ("--when-to-use", "For patience."),
+        )
+        async with anyio.create_task_group() as tasks:
+            for part in parts:
+                tasks.start_soon(spawn, "overlay", "wait/wait_for", *part)
+        with anyio.fail_after(60):
+            while (await crib.call("wait__wait_for")).error is not None:
+                pass
+        (told,) = await crib.describe("wait__wait_for")
+        assert "For patience." in str(told)
+        refused = await crib.call("wait__wait_for", {"path": "/etc/passwd"})
+        assert refused.error is not None
+        await spawn("overlay", "wait/fail", "--hide")
+        with anyio.fail_after(60):
+            while (error := (await crib.call("wait__fail")).error) is None or (
+                error.code != "unknown_tool"
+            ):
+                pass
+        await spawn("group", "create", "patience", "wait/wait_for")
+        with anyio.fail_after(60):
+            while not await found(crib, "wait until a file exists", "patience"):
+                pass
+
+
+async def found(crib: Crib, query: str, group: str) -> list[str]:
+    """What is found in a group, nothing as long as there is no such group."""
+    with suppress(ToolError):
+        return [hit.reference for hit in await crib.search(query, group=group)]
+    return []

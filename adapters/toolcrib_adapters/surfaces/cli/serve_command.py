@@ -218,14 +218,15 @@ def serve(
         return source is not None and source.name != "DEFAULT"
 
     async def work() -> None:
-        followed, publishing = None, allow_publish
+        followed, publishing, settings = None, allow_publish, session.settings
         if config is not None:
             followed, declared = await _followed(session, config, watch=watch, stdio=stdio)
             options.update(load("serving.settings")(declared, is_given))
+            settings = load("serving.reach")(declared, settings)
             if publishing is None:
                 publishing = declared.policies.allow_publish
         if stdio and attach and CAN_ATTACH:
-            wish = wish_of(session.settings).model_copy(
+            wish = wish_of(settings).model_copy(
                 update={
                     "group": group,
                     "profile": profile,
@@ -237,7 +238,7 @@ def serve(
                 return
         http = None if stdio else load("serving.http")(**options)
         endpoint = load("serving.endpoint")(http, publishing, shown, attach and CAN_ATTACH)
-        await load("serving.serve")(session.settings, endpoint, session.output.note, followed)
+        await load("serving.serve")(settings, endpoint, session.output.note, followed)
 
     session.run(work)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from toolcrib_adapters.outbound.addresses import Reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from toolcrib_adapters.declarations.reading import DeclaredCrib
+    from toolcrib_adapters.settings import CribSettings
 
 _MIB: Final = 1024 * 1024
 
@@ -37,3 +41,13 @@ def declared_settings(declared: DeclaredCrib, is_given: Callable[[str], bool]) -
         for option, setting, value in said
         if value not in {None, ()} and not is_given(option)
     }
+
+
+def with_reach(declared: DeclaredCrib, settings: CribSettings) -> CribSettings:
+    """The settings with the address policy of the file; of the two the stricter one holds."""
+    asked = declared.policies.upstream_addresses
+    if asked is None:
+        return settings
+    strictest_first = list(Reach)
+    stricter = min(asked, settings.upstream_addresses, key=strictest_first.index)
+    return replace(settings, upstream_addresses=stricter)
