@@ -95,8 +95,8 @@ def _is_no_host(address: Address) -> bool:
 
 def _unreached(kind: str, reach: Reach) -> str:
     return (
-        f"{kind}, and this crib connects to {_WORDS[reach]} only (TOOLCRIB_UPSTREAM_ADDRESSES "
-        f"is {reach.value!r})"
+        f"{kind}, and this crib connects to {_WORDS[reach]} only (TOOLCRIB_UPSTREAM_ADDRESSES or "
+        f"--upstream-addresses is {reach.value!r})"
     )
 
 

@@ -89,8 +89,17 @@ def test_a_source_that_does_not_start_is_registered_but_the_command_does_not_end
             ["--url", "https://example.org/sse", "--sse"],
             {"transport": "sse", "url": "https://example.org/sse", "headers": {}},
         ),
+        (
+            ["--url", "https://example.org/mcp", "--forward-header", "X-Up-Token=Authorization"],
+            {
+                "transport": "http",
+                "url": "https://example.org/mcp",
+                "headers": {},
+                "forward_headers": {"X-Up-Token": "Authorization"},
+            },
+        ),
     ],
-    ids=["command", "bare command", "url", "sse"],
+    ids=["command", "bare command", "url", "sse", "url with forwarded headers"],
 )
 def test_a_server_is_added_as_it_was_written(
     shell: Shell, words: list[str], spec: dict[str, object]

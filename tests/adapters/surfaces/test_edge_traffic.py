@@ -339,3 +339,27 @@ async def test_numbers_tell_sessions_requests_calls_and_refusals() -> None:
     ):
         assert line in page.text.splitlines(), line
     assert rebound.status_code == 421
+
+
+@pytest.mark.promise("field-o28-forwarding")
+@pytest.mark.parametrize("generation", ["modern", "legacy"])
+async def test_the_headers_of_the_very_request_travel_with_each_of_its_calls(
+    generation: str,
+) -> None:
+    bench = await Bench.open()
+    calls: JsonObject = {"calls": [{"name": "play__echo"}, {"name": "play__echo"}]}
+    asks: list[tuple[str, JsonObject]] = [("play__echo", {}), ("call_tool", calls)]
+    async with over_http(bench.server()) as url:
+        for number, (name, arguments) in enumerate(asks):
+            params: JsonObject = {"name": name, "arguments": arguments}
+            token = {"x-up-token": f"U{number}"}
+            if generation == "modern":
+                async with httpx2.AsyncClient() as http:
+                    await post(http, url, raw_request("tools/call", params), **token)
+            else:
+                async with old_client(url) as client:
+                    client.http.headers.update(token)
+                    await client.call(2, name, arguments)
+    tokens = [context.caller_headers["x-up-token"] for _, _, context in bench.playground.seen]
+    assert tokens == ["U0", "U1", "U1"]
+    assert "U0" not in repr(bench.playground.seen[0])

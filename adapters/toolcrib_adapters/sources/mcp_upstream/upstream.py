@@ -11,6 +11,7 @@ import random
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -112,7 +113,12 @@ class McpUpstream:
         self._gate = connect_gate
         self._roll = roll
         self._access = access or HttpAccess()
-        self._personal = PersonalConnections(record.name, clock, self._for_one)
+        same = partial(McpUpstream, record, environment=environment, clock=clock, roll=roll)
+        self._personal = PersonalConnections(
+            record.name,
+            clock,
+            lambda own: same(connect_gate=connect_gate, access=replace(self._access, personal=own)),
+        )
         self._link = Link(record.name)
         self._lot = ParkingLot(record.name)
         self._desk = Desk(record.name, is_shared=True)
@@ -202,17 +208,6 @@ class McpUpstream:
                 return await exchange.answer(wire, self._desk)
         except RequestError as failed:
             raise self._call_failure(failed, seconds) from failed
-
-    def _for_one(self, headers: Mapping[str, str]) -> McpUpstream:
-        """The same server, connected for the one caller who sent these headers."""
-        return McpUpstream(
-            self._record,
-            environment=self._environment,
-            clock=self._clock,
-            connect_gate=self._gate,
-            roll=self._roll,
-            access=replace(self._access, personal=headers),
-        )
 
     def _call_failure(self, failed: RequestError, seconds: float) -> ToolError:
         if failed.code in {types.INVALID_PARAMS, types.METHOD_NOT_FOUND}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.extras import load
 from toolcrib_adapters.main import open_store
+from toolcrib_adapters.outbound.addresses import Reach  # noqa: TC001 - typer reads it
 from toolcrib_adapters.surfaces.attach.place import CAN_ATTACH, Place, RunAlone
 from toolcrib_adapters.surfaces.cli.session import HomeOption, Session
 from toolcrib_adapters.surfaces.cli.wishes import wish_of
@@ -149,6 +151,17 @@ def serve(
             rich_help_panel=_EDGE,
         ),
     ] = 10,
+    upstream_addresses: Annotated[
+        Reach | None,
+        typer.Option(
+            "--upstream-addresses",
+            help="Where sources may be: public (the internet), lan (also private networks), local "
+            "(also this machine). Default: TOOLCRIB_UPSTREAM_ADDRESSES, else local. A crib that "
+            "clients share reads the variable only.",
+            rich_help_panel=_EDGE,
+            show_default=False,
+        ),
+    ] = None,
     allow_publish: Annotated[
         bool | None,
         typer.Option(
@@ -225,6 +238,8 @@ def serve(
             settings = load("serving.reach")(declared, settings)
             if publishing is None:
                 publishing = declared.policies.allow_publish
+        if upstream_addresses is not None:
+            settings = replace(settings, upstream_addresses=upstream_addresses)
         if stdio and attach and CAN_ATTACH:
             wish = wish_of(settings).model_copy(
                 update={
