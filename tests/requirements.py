@@ -1388,6 +1388,28 @@ WAYS_IN: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "doctor-well",
+        "`toolcrib doctor` says of a crib that is well that nothing is wrong, and ends with 0.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "doctor-says",
+        "`toolcrib doctor` says what is wrong with sources, variables, names, quarantines, "
+        "encoder, index, database, permissions, the running crib and what was left behind, with the value "
+        "and what mends it, and ends with 1 if something does not work.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "doctor-mends",
+        "`toolcrib doctor --mend` mends what can be mended without doubt, and nothing else.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "search-mends-index",
+        "`toolcrib search` completes an index that is damaged, lost or behind before it answers.",
+        "issue 3, section 1",
+    ),
+    Promise(
         "attach-signal",
         "A bridge ends at once when told to, also while its client does not read.",
         "issue 3, section 1",

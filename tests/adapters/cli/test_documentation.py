@@ -69,3 +69,10 @@ def test_the_page_about_clients_runs_as_it_stands_there(shell: Shell, tmp_path: 
     done = run_block(shell, block_to_run("connect"), HOME=str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "[mcp_servers.toolcrib]" in done.stdout
+
+
+def test_the_block_about_the_doctor_runs_as_it_stands_there(shell: Shell) -> None:
+    assert shell.run("add", "stock", "--python", "examples/tools/stock_room.py").code == 0
+    done = run_block(shell, block_to_run("doctor"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert '"findings": []' in done.stdout

@@ -43,6 +43,7 @@ _PARTS_OF_COMMANDS: Final = {
     "keys": "cli.keys",
     "serve": "cli.serve",
     "connect": "cli.connect",
+    "doctor": "cli.doctor",
     "demo": "cli.demo",
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolcrib_adapters.main import open_search
+from toolcrib_adapters.surfaces.cli.index_mending import complete
 from toolcrib_adapters.surfaces.cli.output import short
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_registry.questions import SearchRequest
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from toolcrib_registry.snapshot import Snapshot
 
 MOST_HITS = 50
+_PATIENCE_SECONDS = 30.0
+"""How long an index that is damaged or behind may keep a question waiting."""
 
 
 def register(app: typer.Typer) -> None:
@@ -47,6 +50,7 @@ def search(
 
     async def work() -> tuple[Snapshot, SearchAnswer]:
         snapshot, engine = await open_search(session.settings)
+        await complete(engine, _PATIENCE_SECONDS)
         request = SearchRequest(tuple(queries), group=group, limit=limit)
         return snapshot, await engine.ask(request)
 

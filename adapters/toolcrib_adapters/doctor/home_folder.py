@@ -1,0 +1,113 @@
+"""The home folder: is it there, whose is it, who may read it, is its disk full?"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+
+from toolcrib_adapters.doctor.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from toolcrib_adapters.settings import CribSettings
+
+_TOO_LITTLE_BYTES: Final = 50_000_000
+_LITTLE_BYTES: Final = 500_000_000
+_OTHERS: Final = 0o077
+_OTHERS_WRITE: Final = 0o022
+_PRIVATE: Final = ("crib.db", "crib.db-wal", "crib.db-shm", "crib.log", "connections.json")
+"""What holds settings with secrets in them, or may."""
+
+
+def home_findings(settings: CribSettings) -> Iterator[Finding]:
+    """What is wrong with the folder and the files in it."""
+    home = settings.home
+    if not home.is_dir():
+        yield Finding(
+            "home",
+            Severity.PROBLEM,
+            f"there is no crib at {home}",
+            "toolcrib import PATH, or toolcrib add NAME -- COMMAND, makes one; --home or "
+            "TOOLCRIB_HOME names another folder",
+            str(home),
+        )
+        return
+    yield from _access(home)
+    yield from _space(home)
+    if os.name == "posix":
+        yield from _folder_mode(home)
+        for name in _PRIVATE:
+            yield from _file_mode(home / name)
+        yield from _file_mode(settings.keys_file)
+
+
+def _access(home: Path) -> Iterator[Finding]:
+    if not os.access(home, os.W_OK | os.X_OK):
+        yield Finding(
+            "home",
+            Severity.PROBLEM,
+            f"this user may not write to {home}",
+            f"chown -R $USER {home}, or choose another folder with --home",
+            str(home),
+        )
+
+
+def _space(home: Path) -> Iterator[Finding]:
+    free = shutil.disk_usage(home).free
+    if free < _LITTLE_BYTES:
+        yield Finding(
+            "disk",
+            Severity.PROBLEM if free < _TOO_LITTLE_BYTES else Severity.WARNING,
+            f"the disk of {home} has {free / 1e6:,.0f} MB left",
+            "free some space; what cannot be written is refused, nothing is lost",
+            free,
+        )
+
+
+def _folder_mode(home: Path) -> Iterator[Finding]:
+    mode = stat.S_IMODE(home.stat().st_mode)
+    if mode & _OTHERS_WRITE:
+        yield Finding(
+            "permissions",
+            Severity.PROBLEM,
+            f"others may write to {home} (mode {mode:04o})",
+            f"chmod go-w {home}",
+            f"{mode:04o}",
+            partial(_chmod, home, mode & ~_OTHERS_WRITE),
+        )
+
+
+def _file_mode(path: Path) -> Iterator[Finding]:
+    try:
+        found = path.stat()
+    except OSError:
+        return
+    mode = stat.S_IMODE(found.st_mode)
+    if found.st_uid not in {os.getuid(), 0}:
+        yield Finding(
+            "permissions",
+            Severity.PROBLEM,
+            f"{path} belongs to the user {found.st_uid}, not to this one",
+            f"chown $USER {path}",
+            found.st_uid,
+        )
+    elif mode & _OTHERS:
+        yield Finding(
+            "permissions",
+            Severity.PROBLEM,
+            f"others may read {path}, which may hold secrets (mode {mode:04o})",
+            f"chmod 600 {path}",
+            f"{mode:04o}",
+            partial(_chmod, path, 0o600),
+        )
+
+
+async def _chmod(path: Path, mode: int) -> None:
+    await to_thread.run_sync(path.chmod, mode)
