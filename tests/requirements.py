@@ -1395,8 +1395,8 @@ WAYS_IN: Final = (
     Promise(
         "doctor-says",
         "`toolcrib doctor` says what is wrong with sources, variables, names, quarantines, "
-        "encoder, index, database, permissions, the running crib and what was left behind, with the value "
-        "and what mends it, and ends with 1 if something does not work.",
+        "encoder, index, database, permissions, the running crib and what was left behind, with "
+        "the value and what mends it, and ends with 1 if something does not work.",
         "issue 3, section 1",
     ),
     Promise(
