@@ -18,9 +18,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -36,6 +37,9 @@ from benchmarks.running_crib import (
 )
 from benchmarks.tokens import QUESTIONS
 from toolcrib_adapters.settings import CribSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SMALL = 27
 """Tools of a crib as one person has it, beside the large one."""
@@ -90,9 +94,10 @@ def start_over_http(home: Path) -> dict[str, Moment]:
         return moments
 
 
-def start_over_stdio(home: Path) -> dict[str, Moment]:
-    """Start as a client starts it, shake hands, list."""
-    command = [*TOOLCRIB, "serve", "--stdio", "--home", str(home)]
+@contextmanager
+def client(home: Path, *options: str) -> Iterator[Moment]:
+    """Start as a client does, shake hands, list; the process runs until the block ends."""
+    command = [*TOOLCRIB, "serve", "--stdio", *options, "--home", str(home)]
     started = time.perf_counter()
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -106,19 +111,39 @@ def start_over_stdio(home: Path) -> dict[str, Moment]:
             wall = time.perf_counter() - started
             if not answers[-1]["result"]["tools"]:
                 raise SystemExit("an empty answer")
-            return {"`initialize` and `tools/list` are answered": Moment(wall, cpu_of(process.pid))}
+            yield Moment(wall, cpu_of(process.pid))
         finally:
             process.terminate()
+
+
+def start_over_stdio(home: Path) -> dict[str, Moment]:
+    """Start alone; then a first client of a shared crib, and another one."""
+    with client(home, "--no-attach") as alone:
+        pass
+    while _shared_crib_runs(home):
+        time.sleep(0.1)
+    with client(home) as first, client(home) as another:
+        pass
+    return {
+        "alone (`--no-attach`)": alone,
+        "first of those that share a crib, which it starts": first,
+        "another of those": another,
+    }
+
+
+def _shared_crib_runs(home: Path) -> bool:
+    told = subprocess.run(["pgrep", "-f", f"crib_process {home}"], capture_output=True, check=False)
+    return told.returncode == 0
 
 
 def report_start(home: Path, runs: int) -> None:
     """Print how long starts take."""
     for title, start in (
-        ("`toolcrib serve`", start_over_http),
-        ("`toolcrib serve --stdio`", start_over_stdio),
+        ("from the start of `toolcrib serve` until", start_over_http),
+        ("until `toolcrib serve --stdio` answered `initialize` and `tools/list`", start_over_stdio),
     ):
         headings(
-            f"from the start of {title} until, {runs} runs",
+            f"{title}, {runs} runs",
             *("CPU, median", "least", "wall, median", "least"),
         )
         starts = [start(home) for _ in range(runs)]

@@ -130,6 +130,7 @@ def test_search_starts_no_source_and_loads_neither_mcp_nor_web_server(filled: Sh
         (["tools"], heavy),
         (["show", "mail/send_letter"], heavy),
         (["sources"], heavy),
+        (["--help"], heavy | {"numpy", "sqlalchemy"}),
     ):
         done = subprocess.run(
             [sys.executable, "-c", script.format(words=words, heavy=never)],

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolcrib_adapters.clock import SystemClock
-from toolcrib_adapters.declarations.applying import apply as apply_declared
-from toolcrib_adapters.declarations.applying import decision, read_declared
-from toolcrib_adapters.declarations.document import json_schema
-from toolcrib_adapters.declarations.exporting import crib_document, crib_text
+from toolcrib_adapters.extras import load
 from toolcrib_adapters.main import open_crib, open_store
 from toolcrib_adapters.surfaces.cli.refreshing import (
     connect_once,
@@ -68,7 +65,7 @@ def apply(
     session = Session.start(home, as_json=as_json)
 
     async def work() -> None:
-        declared = await read_declared(file)
+        declared = await load("declarations.read")(file)
         for warning in declared.warnings:
             session.output.note(f"warning: {warning}", style="yellow")
         decided = await (_decided if dry_run else _applied)(session, declared, prune=prune)
@@ -105,11 +102,11 @@ def export(
         async with open_store(session.settings) as store:
             snapshot = await store.snapshot()
         if as_json:
-            session.output.document(crib_document(snapshot))
+            session.output.document(load("declarations.document")(snapshot))
         elif file is None:
-            typer.echo(crib_text(snapshot), nl=False)
+            typer.echo(load("declarations.text")(snapshot), nl=False)
         else:
-            _write(file.expanduser(), crib_text(snapshot), replace=replace)
+            _write(file.expanduser(), load("declarations.text")(snapshot), replace=replace)
             session.output.note(f"written: {file}")
 
     session.run(work)
@@ -117,18 +114,25 @@ def export(
 
 def schema() -> None:
     """Print the JSON Schema of such a file, for editors and for checks in CI."""
-    typer.echo(dump_json(json_schema(), indent=2))
+    typer.echo(dump_json(load("declarations.schema")(), indent=2))
 
 
 async def _applied(session: Session, declared: DeclaredCrib, *, prune: bool) -> Decision:
     async with open_store(session.settings) as store:
         catalogue = await Catalogue.open(store)
-        return await apply_declared(catalogue, declared, SystemClock(), prune=prune)
+        applied: Decision = await load("declarations.apply")(
+            catalogue, declared, SystemClock(), prune=prune
+        )
+        return applied
 
 
 async def _decided(session: Session, declared: DeclaredCrib, *, prune: bool) -> Decision:
     async with open_store(session.settings) as store:
-        return decision(await store.snapshot(), declared, SystemClock(), prune=prune)
+        snapshot = await store.snapshot()
+        decided: Decision = load("declarations.decision")(
+            snapshot, declared, SystemClock(), prune=prune
+        )
+        return decided
 
 
 async def _index(session: Session) -> None:
