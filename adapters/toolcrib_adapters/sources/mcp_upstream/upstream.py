@@ -8,7 +8,7 @@ registry's part.
 from __future__ import annotations
 
 import random
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -24,7 +24,7 @@ from toolcrib_adapters.settling import Settling
 from toolcrib_adapters.sources.mcp_upstream.answers import says_unknown_tool
 from toolcrib_adapters.sources.mcp_upstream.backoff import pause_seconds
 from toolcrib_adapters.sources.mcp_upstream.change_news import Ears, hear_changes
-from toolcrib_adapters.sources.mcp_upstream.desk import Desk
+from toolcrib_adapters.sources.mcp_upstream.dialogue import Dialogue
 from toolcrib_adapters.sources.mcp_upstream.exchange import Exchange
 from toolcrib_adapters.sources.mcp_upstream.failures import (
     LONGEST_TEXT,
@@ -36,8 +36,6 @@ from toolcrib_adapters.sources.mcp_upstream.failures import (
 from toolcrib_adapters.sources.mcp_upstream.forwarding import HttpAccess, without_headers
 from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
 from toolcrib_adapters.sources.mcp_upstream.link import Link
-from toolcrib_adapters.sources.mcp_upstream.older_connection import OlderConnection
-from toolcrib_adapters.sources.mcp_upstream.parking import ParkingLot
 from toolcrib_adapters.sources.mcp_upstream.personal import PersonalConnections
 from toolcrib_adapters.sources.mcp_upstream.requests import UpstreamRequests
 from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, read_spec
@@ -58,7 +56,7 @@ from toolcrib_registry.patience import Patience
 from toolcrib_registry.ports import SourceState, SourceStatus
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from toolcrib_adapters.sources.mcp_upstream.spec import StdioSpec
     from toolcrib_adapters.sources.source import SourceHost
@@ -120,9 +118,7 @@ class McpUpstream:
             lambda own: same(connect_gate=connect_gate, access=replace(self._access, personal=own)),
         )
         self._link = Link(record.name)
-        self._lot = ParkingLot(record.name)
-        self._desk = Desk(record.name, is_shared=True)
-        self._older: OlderConnection | None = None
+        self._dialogue = Dialogue(record.name)
         self._requests = UpstreamRequests(record.name, clock)
         self._relisting = Relisting()
         self._secrets = Secrets()
@@ -159,7 +155,7 @@ class McpUpstream:
             params = await self._requests.stamped(wire, params, context)
             exchange = Exchange(self._record.name, tool, params, context, patience)
             with self._requests.attribution.making(context):
-                result = await exchange.carry(wire, self._desk, self._lot)
+                result = await exchange.carry(wire, self._dialogue.desk, self._dialogue.lot)
         except RequestError as failed:
             raise self._call_failure(failed, seconds) from failed
         if says_unknown_tool(result):
@@ -178,9 +174,7 @@ class McpUpstream:
             ToolError: see `Link.wire`.
         """
         wire = await self._link.wire(patience.seconds)
-        caller = context.interaction
-        if self._older is not None and caller.ask is not None and caller.abilities:
-            wire = await self._older.wire(patience) or wire
+        wire = await self._dialogue.wire_for(context.interaction, wire, patience)
         return self._personal.carried(wire, context)
 
     def capabilities(self) -> JsonObject | None:
@@ -205,7 +199,7 @@ class McpUpstream:
             params = await self._requests.stamped(wire, params, context)
             with self._requests.attribution.making(context):
                 exchange = Exchange(self._record.name, what, params, context, patience, method)
-                return await exchange.answer(wire, self._desk)
+                return await exchange.answer(wire, self._dialogue.desk)
         except RequestError as failed:
             raise self._call_failure(failed, seconds) from failed
 
@@ -264,12 +258,9 @@ class McpUpstream:
                     await self._list(host, wire)
                     await turn.aclose()
                     self._was_ready = True
-                    # Over HTTP each call has a stream of its own, and its questions come on it.
-                    shared = spec.transport != "http"
-                    self._desk = Desk(repr(self._record.name), is_shared=shared)
-                    wire.let_ask(self._desk.asked)
-                    self._older = self._older_beside(wire, spec)
-                    async with self._lot.open(), self._personal.running():
+                    beside = partial(self._connected, failures=HttpFailures())
+                    dialogue = self._dialogue.open(wire, spec, beside)
+                    async with dialogue, self._personal.running():
                         self._link.open(wire)
                         self._requests.opened(wire, host)
                         await self._report(host, SourceStatus.READY)
@@ -284,20 +275,6 @@ class McpUpstream:
         notice, stderr = self._on_notice, self._keep_stderr
         return connected(spec, self._secrets, failures, notice, stderr, self._access.reach)
 
-    def _older_beside(self, wire: Wire, spec: StdioSpec | HttpSpec) -> OlderConnection | None:
-        """What makes a connection of the older generation, if that makes sense."""
-        if not wire.is_modern or not isinstance(spec, HttpSpec) or not spec.asks_callers:
-            return None
-        older = spec.model_copy(update={"generation": "older"})
-
-        @asynccontextmanager
-        async def connect() -> AsyncIterator[Wire]:
-            async with self._connected(older, HttpFailures()) as made:
-                made.let_ask(self._desk.asked)
-                yield made
-
-        return OlderConnection(connect, spec.connect_timeout_seconds)
-
     async def _stay(self, host: SourceHost, wire: Wire, failures: HttpFailures) -> None:
         """Keep the list fresh until the connection ends."""
         async with anyio.create_task_group() as tasks:
@@ -311,8 +288,6 @@ class McpUpstream:
             tasks.start_soon(self._keep_listing, host, wire)
             tasks.start_soon(self._remind)
             tasks.start_soon(self._requests.watched.keep, wire)
-            if self._older is not None:
-                tasks.start_soon(self._older.keep)
             if wire.tells_changes:
                 ears = Ears(self._suspect_lists, self._told_change)
                 tasks.start_soon(hear_changes, wire, self._record.name, self._clock, ears)
@@ -363,7 +338,7 @@ class McpUpstream:
         if isinstance(message, types.ToolListChangedNotification):
             self._told_change(ToolsListChanged())
         elif isinstance(message, types.ElicitCompleteNotification):
-            await self._desk.visited(message.params.elicitation_id)
+            await self._dialogue.desk.visited(message.params.elicitation_id)
         else:
             await self._requests.told(message)
 
