@@ -1331,6 +1331,12 @@ WAYS_IN: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "attach-versions",
+        "A running crib of another version is attached to and named; beside one of another form a "
+        "client runs a crib of its own.",
+        "issue 3, section 1",
+    ),
+    Promise(
         "attach-alone",
         "`--no-attach` gives a client a crib of its own, as does a database that is not the "
         "running crib's.",

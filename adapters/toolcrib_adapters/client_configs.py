@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_adapters.relative_paths import with_folder
+from toolcrib_adapters.relative_paths import in_folder, with_folder
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_protocol.json_value import parse_json
 from toolcrib_protocol.names import GROUP_NAME, slug
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 20_000_000
 # Strings are matched first, so that `//` inside one is not a comment and a comma in one is not
 # trailing.
+_PROJECT_FOLDERS: Final = frozenset(
+    {".vscode", ".cursor", ".codex", ".gemini", ".zed", ".windsurf"}
+)
 _COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])', re.DOTALL)
 _ENV = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -140,9 +143,9 @@ def read_entry(name: str, entry: Json, path: Path) -> FoundSource | SkippedEntry
     clean = _translated(spec, path, notes)
     if not isinstance(clean, dict):  # a mapping stays a mapping; this tells the type checker so
         raise TypeError(clean)
-    clean = with_folder(clean, _workspace(path))
+    clean = _placed(clean, path)
     if clean.get("cwd") and not spec.get("cwd"):
-        notes.append(f"it names files of {clean['cwd']}, and runs there")
+        notes.append(f"it runs in {clean['cwd']}, as the client would run it")
     usable = name if GROUP_NAME.fullmatch(name) else slug(name)
     if usable != name:
         notes.insert(0, f"the name {name!r} cannot be used and became {usable!r}")
@@ -234,7 +237,16 @@ def _translated_text(text: str, path: Path, notes: list[str]) -> str:
     return _INPUT.sub(variable, _ENV.sub(r"${\1}", text))
 
 
+def _placed(spec: JsonObject, path: Path) -> JsonObject:
+    """The settings with the folder in which the client would start the server, if that matters."""
+    workspace = _workspace(path)
+    is_of_a_project = path.name == ".mcp.json" or path.absolute().parent.name in _PROJECT_FOLDERS
+    if is_of_a_project and workspace != Path.home():
+        return in_folder(spec, workspace)
+    return with_folder(spec, workspace)
+
+
 def _workspace(path: Path) -> Path:
     """The folder that the servers of the file at `path` mean by relative paths."""
     folder = path.absolute().parent
-    return folder.parent if folder.name in {".vscode", ".cursor"} else folder
+    return folder.parent if folder.name in _PROJECT_FOLDERS else folder

@@ -9,7 +9,7 @@ import socket
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
@@ -397,3 +397,34 @@ def test_an_endpoint_there_is_not_is_refused(shell: Shell) -> None:
     done = shell.spawn("serve", "--stdio", "-g", "tt")
     assert done.code == 1
     assert "did you mean t (/mcp/t)" in done.err
+
+
+@pytest.mark.promise("attach-lines")
+async def test_cancelling_progress_and_changed_lists_pass_through_a_bridge(shell: Shell) -> None:
+    server = [sys.executable, "-m", "tests.fake_upstreams.line_server"]
+    added = await anyio.to_thread.run_sync(lambda: shell.spawn("add", "up", "--", *server))
+    assert added.code == 0, added.err
+    async with client(shell, "--group", "up") as member, client(shell) as other:
+        await member.shake_hands()
+        await other.shake_hands()
+        names = [tool["name"] for tool in (await member.ask("tools/list"))["result"]["tools"]]
+        assert {"progress", "wait", "heard"} <= set(names), names
+        call: JsonObject = {
+            "name": "progress",
+            "arguments": {"steps": 3},
+            "_meta": {"progressToken": "p"},
+        }
+        await member.ask("tools/call", call)
+        told: Any = [m["params"] for m in member.seen if str(m.get("method")).endswith("progress")]
+        assert [(t["progressToken"], t["progress"]) for t in told] == [("p", 0), ("p", 1), ("p", 2)]
+        wait: JsonObject = {"name": "wait", "arguments": {}}
+        await member.send({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": wait})
+        cancel: JsonObject = {"requestId": "w", "reason": "enough"}
+        await member.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel})
+        heard = ""
+        while "cancelled" not in heard:
+            heard = json.dumps(await member.call("heard"))
+        await member.call("add", name="new_one")
+        await member.until(lambda m: m.get("method") == "notifications/tools/list_changed")
+        await other.until(lambda m: m.get("method") == "notifications/tools/list_changed")
+        assert all(message.get("id") != "w" for message in member.seen)

@@ -229,7 +229,10 @@ def _spawn(place: Place, writer: int) -> None:
 
 def start_folder() -> str:
     """Where a shared crib runs, whichever client started it."""
-    home = Path.home()
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without one
+        return "/"
     return os.fspath(home) if home.is_dir() else "/"
 
 

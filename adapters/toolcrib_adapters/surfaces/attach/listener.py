@@ -142,9 +142,12 @@ class Listener:
     async def drain(self, interrupt: Callable[[], None]) -> None:
         """Let what runs be answered, within a bound; `interrupt` answers what still runs then."""
         with anyio.move_on_after(DRAIN_SECONDS):
-            for client in list(self._clients):
-                await client.say(RETIRING)
-            await self._nobody()
+            async with anyio.create_task_group() as tasks:
+                # At once: a client that does not read must not keep the others from hearing it.
+                for client in list(self._clients):
+                    tasks.start_soon(client.say, RETIRING)
+                await self._nobody()
+                tasks.cancel_scope.cancel()
         if self._clients:
             interrupt()
             with anyio.move_on_after(_ANSWER_SECONDS):
@@ -157,11 +160,15 @@ class Listener:
     async def _greet(self, stream: anyio.abc.SocketStream) -> None:
         """One connection, from its first line to its end."""
         client = _Client(stream)
-        async with stream:
-            with suppress(*GONE):
+        try:
+            async with stream:
                 wish = await client.wish()
                 if wish is not None:
                     await self._answer(client, wish)
+        except GONE:
+            _log.debug("a client left in the middle of something")
+        except Exception:  # noqa: BLE001 - the border of a connection: its faults are its own
+            _log.exception("a client's connection ended with a fault of toolcrib")
 
     async def _answer(self, client: _Client, wish: Wish) -> None:
         welcome = self._welcome()
