@@ -134,6 +134,8 @@ class EndpointTools:
         self._policy = policy
         self.states: Callable[[], Mapping[str, SourceState]] = dict
         """What the sources of this process are doing."""
+        self.has_replicas = False
+        """Whether others serve the same list: all must come to one mode, each by itself."""
         self._shown: Shown | None = None
         self._mode: EndpointMode | None = None
         self._tokens: dict[str, int] = {}
@@ -182,7 +184,8 @@ class EndpointTools:
             return wanted
         # Whoever comes before the first tool must not be held to a list of thousands later.
         has_tools = bool(shown.sight.heads)
-        before = self._mode
+        # What a process remembers, its replicas cannot know: with them, the lower bound decides.
+        before = None if self.has_replicas else self._mode
         return settled_mode(self._cost(shown), before) if has_tools else EndpointMode.DYNAMIC
 
     def _cost(self, shown: Shown) -> int:

@@ -129,6 +129,21 @@ async def test_a_mode_that_the_operator_sets_holds_for_running_sessions_too() ->
     assert (before, after) == (NATIVE, META)
 
 
+@pytest.mark.promise("endpoint-auto-mode")
+async def test_replicas_come_to_the_same_list_whatever_each_has_seen() -> None:
+    bench = await Bench.open()
+    alone, early = bench.server(endpoint=MAIN), bench.server(endpoint=MAIN)
+    early.tools.has_replicas = True
+    before = [server.tools.mode for server in (alone, early)]
+    # Between the two bounds: about 8,000 tokens.
+    await bench.add("post", tools(160, words=40))
+    late = bench.server(endpoint=MAIN)
+    late.tools.has_replicas = True
+    after = [server.tools.mode for server in (alone, early, late)]
+    assert before == [EndpointMode.FULL, EndpointMode.FULL]
+    assert after == [EndpointMode.FULL, EndpointMode.DYNAMIC, EndpointMode.DYNAMIC]
+
+
 @both_eras
 @pytest.mark.promise("endpoint-modes")
 async def test_pinned_tools_stand_beside_the_meta_tools(mode: str) -> None:

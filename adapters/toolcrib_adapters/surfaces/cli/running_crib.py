@@ -62,12 +62,14 @@ class ReadyCrib:
         keys: its key ring.
         offerings: what its sources offer besides tools.
         board: where long calls go on as tasks.
+        has_replicas: whether other processes may serve the same catalogue to the same clients.
     """
 
     crib: Crib
     keys: Keys
     offerings: Offerings
     board: TaskBoard
+    has_replicas: bool = False
 
     def servers(self, *, publishes: bool, mode: EndpointMode | None = None) -> EndpointServers:
         """The servers of all endpoints; only the plain one takes publications, if any does.
@@ -87,6 +89,7 @@ class ReadyCrib:
             server.keys = self.keys
             server.tasks.board = self.board
             server.tools.states = lambda: crib.supervisor.states
+            server.tools.has_replicas = self.has_replicas
             server.let_through(
                 PassThrough(self.offerings, crib.catalogue, endpoint, server.clients, crib.clock)
             )
@@ -114,7 +117,8 @@ async def open_ready(settings: CribSettings) -> AsyncIterator[ReadyCrib]:
         # What was made until now stays: nothing in it is garbage.
         gc.freeze()
         gc.set_threshold(_OBJECTS_A_COLLECTION)
-        yield ReadyCrib(crib, ring.secrets, offerings, board)
+        has_replicas = settings.database is not None
+        yield ReadyCrib(crib, ring.secrets, offerings, board, has_replicas)
         tasks.cancel_scope.cancel()
 
 
