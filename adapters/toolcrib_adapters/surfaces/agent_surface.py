@@ -101,7 +101,8 @@ class AgentSurface:
         if not entry.is_exact and not self._forms.has(entry.record):
             # Making forms is work: calls that wait must not wait for a whole page of them.
             await checkpoint()
-        return entry.definition(self._forms, version)
+        definition, links = entry.definition(self._forms, version), self._tools.links
+        return definition if links is None else links.in_definition(entry.record.source, definition)
 
     def input_schema(self, name: str) -> JsonObject | None:
         """The schema whose `x-mcp-header` annotations a call has to follow, if it has any.
@@ -138,7 +139,11 @@ class AgentSurface:
         answer = await self._answer(asked)
         if asked.tool not in META_TOOLS:
             refuse_lacking(answer, ctx.protocol_version)
-        return answer if "resultType" in answer else in_caller_form(answer, ctx.protocol_version)
+        if "resultType" in answer:
+            return answer
+        links = self._tools.links
+        linked = answer if links is None else links.in_answer(answer)
+        return in_caller_form(linked, ctx.protocol_version)
 
     async def _answer(self, asked: Call) -> JsonObject:
         try:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.surfaces.endpoints import Endpoint
     from toolcrib_adapters.surfaces.group_summary import GroupView
+    from toolcrib_adapters.surfaces.passthrough.links import Links
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_protocol.names import ToolId
     from toolcrib_registry.catalogue import Catalogue
@@ -136,6 +137,8 @@ class EndpointTools:
         """What the sources of this process are doing."""
         self.has_replicas = False
         """Whether others serve the same list: all must come to one mode, each by itself."""
+        self.links: Links | None = None
+        """Makes what tools link to readable here."""
         self._shown: Shown | None = None
         self._mode: EndpointMode | None = None
         self._tokens: dict[str, int] = {}

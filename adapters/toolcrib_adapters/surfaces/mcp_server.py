@@ -83,6 +83,7 @@ class CribServer(Server[None]):
         """Answer for resources, prompts and the like, too; called before anybody connects."""
         pass_through.register(self)
         self.pass_through = pass_through
+        self.tools.links = pass_through.links
 
     def get_capabilities(
         self,

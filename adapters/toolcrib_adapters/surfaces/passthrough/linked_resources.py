@@ -19,9 +19,14 @@ if TYPE_CHECKING:
     ShownUri = Callable[[str], str]
 
 
+def has_links(blocks: Json) -> bool:
+    """Whether content blocks link to resources or carry some."""
+    return isinstance(blocks, list) and any(map(_has_link, blocks))
+
+
 def with_shown_links(blocks: Json, shown: ShownUri) -> Json:
     """Content blocks whose links are those that are shown."""
-    if not isinstance(blocks, list) or not any(map(_has_link, blocks)):
+    if not isinstance(blocks, list):
         return blocks
     return [block_with_shown_link(block, shown) for block in blocks]
 

@@ -10,6 +10,7 @@ import mcp_types as types
 
 from toolcrib_adapters.surfaces.passthrough.completions import Completions
 from toolcrib_adapters.surfaces.passthrough.endpoint_offers import EndpointOffers
+from toolcrib_adapters.surfaces.passthrough.links import Links
 from toolcrib_adapters.surfaces.passthrough.lists import OfferLists
 from toolcrib_adapters.surfaces.passthrough.log_messages import LogMessages
 from toolcrib_adapters.surfaces.passthrough.offer_changes import OfferChanges
@@ -47,6 +48,7 @@ class PassThrough:
         self._catalogue = catalogue
         self._clients = clients
         self._is_group = endpoint.is_group
+        self.links = Links(self.offers, catalogue)
         self._changes = OfferChanges(self.offers, clients, clock)
         self._lists = OfferLists(self.offers, self._changes)
         self._resources = Resources(self.offers)
