@@ -1324,6 +1324,11 @@ PASS_THROUGH: Final = (
         "toolcrib, at the endpoint of its group, check for check as it does alone.",
         "issue 3, section 4",
     ),
+    Promise(
+        "conformance-plain-endpoint",
+        "At the plain endpoint the suite fails nothing but what is listed with its reason.",
+        "issue 3, section 4",
+    ),
 )
 
 MANY_SOURCES: Final = (

@@ -5,16 +5,15 @@ A test for each revision; `python -m tests.conformance` shows the same as a tabl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
+import yaml
 
 from tests.conformance.everything import GROUP, behind_toolcrib, everything_server
 from tests.conformance.kit import kit
 from tests.conformance.suite import Outcome, differences, run_suite, total
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PASSED_ALONE: Final = {"2025-11-25": 84, "2026-07-28": 152}
 
@@ -40,3 +39,19 @@ async def test_the_everything_server_passes_the_same_checks_behind_toolcrib(
         alone = await run_suite(tools, url, version=version)
         behind = await run_suite(tools, f"{main}/{GROUP}", version=version)
     assert differences(alone, behind) == []
+
+
+@pytest.mark.promise("conformance-plain-endpoint")
+@pytest.mark.parametrize("version", PASSED_ALONE)
+async def test_at_the_plain_endpoint_fails_what_is_listed_with_a_reason(
+    version: str, tmp_path: Path
+) -> None:
+    tools = kit()
+    async with (
+        everything_server(tools, log=tmp_path / "everything.log") as url,
+        behind_toolcrib(url, tmp_path / "home") as main,
+    ):
+        outcomes = await run_suite(tools, main, version=version)
+    reasons = yaml.safe_load((Path(__file__).parent / "main_endpoint.yml").read_text())[version]
+    listed = {scenario for scenarios in reasons.values() for scenario in scenarios}
+    assert {name for name, outcome in outcomes.items() if outcome.failed} == listed
