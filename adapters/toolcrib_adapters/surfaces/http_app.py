@@ -185,6 +185,7 @@ async def _serve(
         log_config=None,
         access_log=False,
         lifespan="on",
+        ws="none",
         proxy_headers=False,
         timeout_graceful_shutdown=_CLOSE_SECONDS,
         server_header=False,

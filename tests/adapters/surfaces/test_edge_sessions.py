@@ -180,6 +180,16 @@ async def test_a_session_that_its_client_ends_is_forgotten_at_once() -> None:
         assert not await client.is_open()
 
 
+async def test_a_session_is_the_same_with_and_without_a_slash_at_the_end() -> None:
+    bench, metrics = await Bench.open(), Metrics(dict)
+    backstage = Backstage(numbers=metrics)
+    async with over_http(bench.server(), backstage=backstage) as url, old_client(url) as client:
+        client.url = f"{url}/"
+        assert await client.is_open()
+        assert (await client.http.delete(client.url)).status_code == 200
+        assert live_sessions(metrics) == 0
+
+
 async def test_an_opening_that_fails_takes_no_place() -> None:
     bench, metrics = await Bench.open(), Metrics(dict)
     settings = HttpSettings(port=0, most_sessions=1)

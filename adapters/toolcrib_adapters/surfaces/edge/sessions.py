@@ -21,8 +21,6 @@ from toolcrib_adapters.surfaces.edge.session_ledger import MOST_SESSION_REQUESTS
 from toolcrib_adapters.surfaces.edge.traffic import REQUEST_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from toolcrib_adapters.surfaces.edge.refusals import Refusals
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _FAILED: Final = 400
+_OUTCOMES: Final = (b',"result":', b',"error":')
+"""What follows the id in an answer; a request of the server's own has an id, too."""
 _NOT_FOUND: Final = 404
 _END_SECONDS: Final = 5.0
 _SWEEPS_PER_IDLE_TIME: Final = 8
@@ -69,6 +69,8 @@ class Sessions:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # `/mcp` and `/mcp/` are one endpoint.
+        path = scope["path"].rstrip("/")
         version = session_id = None
         for name, value in scope["headers"]:
             if name == b"mcp-protocol-version":
@@ -78,7 +80,8 @@ class Sessions:
         if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
             await self._app(scope, receive, send)
         elif session_id is not None:
-            await self._in_session(session_id, scope, receive, send)
+            session = self._ledger.find(path, session_id)
+            await self._in_session(session, scope, receive, send)
         elif scope["method"] == "POST":
             await self._opening(scope, receive, send)
         else:
@@ -110,7 +113,8 @@ class Sessions:
                 session_id = _session_id(message)
                 if session_id is not None:
                     now = self._clock.monotonic()
-                    session = self._ledger.opened(scope["path"], session_id, now)
+                    path = scope["path"].rstrip("/")
+                    session = self._ledger.opened(path, session_id, now)
                     session.requests += 1
                     opened.append(session)
             await send(message)
@@ -123,9 +127,8 @@ class Sessions:
                 session.used = self._clock.monotonic()
 
     async def _in_session(
-        self, session_id: str, scope: Scope, receive: Receive, send: Send
+        self, session: Session | None, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        session = self._ledger.find(scope["path"], session_id)
         if session is None:
             await self._app(scope, receive, send)
             return
@@ -189,14 +192,13 @@ class Sessions:
             await self._refusals.answer(refusal, scope, receive, send)
             return
         scope[REQUEST_ID] = request_id
-        answer = _Answer(send)
+        answer = _Answer(send, inner, request_id)
         if inner != request_id:
             body = json.dumps({**message, "id": inner}).encode()
-            answer.restore(inner, request_id)
         try:
             await self._app(scope, whole(body, receive), answer)
         finally:
-            session.ids.release(request_id, is_answered=answer.has_ended)
+            session.ids.release(request_id, is_answered=answer.has_come)
 
     async def _end(self, session: Session) -> None:
         """End a session as its client would."""
@@ -222,24 +224,34 @@ class Sessions:
 
 
 class _Answer:
-    """The response to a request; the request's own id is put back into it."""
+    """The response to a request; the request's own id is put back into it.
 
-    def __init__(self, send: Send) -> None:
+    Attributes:
+        has_come: whether the answer was in it: a stream may also end before that, and the request
+            runs on.
+    """
+
+    def __init__(self, send: Send, inner: str | int, outer: str | int) -> None:
         self._send = send
-        self._replace: Callable[[bytes], bytes] | None = None
-        self.has_ended = False
-
-    def restore(self, inner: str | int, outer: str | int) -> None:
-        """Put `outer` where the answer says `inner`, an id that occurs nowhere else."""
-        was, wanted = f'"id":{json.dumps(inner)}'.encode(), f'"id":{json.dumps(outer)}'.encode()
-        self._replace = lambda body: body.replace(was, wanted, 1)
+        self._inner = _marker(inner)
+        self._outer = _marker(outer)
+        self.has_come = False
 
     async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.body":
-            self.has_ended = not message.get("more_body", False)
-            if self._replace is not None:
-                message = {**message, "body": self._replace(message.get("body", b""))}
+        if message["type"] == "http.response.start":
+            self.has_come = message["status"] >= _FAILED
+        else:
+            body = message.get("body", b"")
+            if any(self._inner + outcome in body for outcome in _OUTCOMES):
+                self.has_come = True
+                if self._inner != self._outer:
+                    message = {**message, "body": body.replace(self._inner, self._outer, 1)}
         await self._send(message)
+
+
+def _marker(request_id: str | int) -> bytes:
+    """How the SDK starts the answer to a request."""
+    return b'{"jsonrpc":"2.0","id":' + json.dumps(request_id, ensure_ascii=False).encode()
 
 
 def _message(body: bytes) -> dict[str, object]:
