@@ -304,6 +304,22 @@ async def test_a_crib_that_serves_http_takes_the_clients_of_one_that_they_starte
 
 @pytest.mark.promise("attach-http")
 @pytest.mark.usefixtures("tools")
+async def test_a_port_that_is_taken_costs_the_clients_nothing(shell: Shell) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        async with client(shell) as member:
+            await member.shake_hands()
+            before = owner(shell)
+            done = await anyio.to_thread.run_sync(lambda: shell.spawn("serve", "--port", port))
+            assert (done.code, port in done.err) == (1, True)
+            assert await member.crib() > 0
+            assert owner(shell) == before
+
+
+@pytest.mark.promise("attach-http")
+@pytest.mark.usefixtures("tools")
 async def test_a_second_crib_over_http_runs_beside_the_first_and_says_so(shell: Shell) -> None:
     async with shell.serving() as (url, first), shell.serving() as (other, _second):
         assert url != other

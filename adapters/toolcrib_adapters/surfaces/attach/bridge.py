@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LAST_WORDS_SECONDS: Final = 5.0
 """How long a crib may take to end a conversation whose client has gone."""
 _SHORT_LIFE_SECONDS: Final = 5.0
-_MOST_SHORT_LIVES: Final = 5
+_MOST_SHORT_LIVES: Final = 10
 _PAUSE_SECONDS: Final = 0.5
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-FIRST_CLIENT_SECONDS: Final = 60.0
+FIRST_CLIENT_SECONDS: Final = 20.0
 """How long a crib that a client started waits for it."""
 LINGER_SECONDS: Final = 2.0
 """How long it waits for another one after the last has gone: clients like to look in twice."""

@@ -19,6 +19,7 @@ from toolcrib_adapters.surfaces.cli.shared_crib import listening, take_over
 from toolcrib_adapters.surfaces.endpoints import MAIN, MCP_PATH
 from toolcrib_adapters.surfaces.group_summary import one_line, visible_groups
 from toolcrib_adapters.surfaces.http_app import HttpSettings, serve_http
+from toolcrib_adapters.surfaces.listening import listening as bound
 from toolcrib_adapters.surfaces.stdio import serve_stdio
 from toolcrib_registry.views import Sight
 
@@ -79,8 +80,11 @@ async def serve(
         ToolError: the store or the address cannot be used.
     """
     with ExitStack() as locks:
-        wants_clients = endpoint.http is not None and endpoint.attach
-        is_shared = wants_clients and await _takes_clients(settings, locks, say)
+        is_shared = (
+            endpoint.http is not None
+            and endpoint.attach
+            and await _takes_clients(settings, endpoint.http, locks, say)
+        )
         async with open_ready(settings) as ready, following(followed, ready.crib.catalogue):
             servers = ready.servers(publishes=endpoint.takes_publications, mode=endpoint.shown.mode)
             if endpoint.http is None:
@@ -94,9 +98,12 @@ async def serve(
 
 
 async def _takes_clients(
-    settings: CribSettings, locks: ExitStack, say: Callable[[str], None]
+    settings: CribSettings, http: HttpSettings, locks: ExitStack, say: Callable[[str], None]
 ) -> bool:
     """Whether clients on standard streams attach to us; held in `locks`."""
+    with bound(http.host, http.port):
+        # A port that is taken is told before a crib that clients started makes way for nothing.
+        pass
     there = await take_over(settings, locks)
     if there is None:
         return True
