@@ -45,7 +45,7 @@ class SourceUnavailable(ToolError):
 
 
 class SourceDisconnected(SourceUnavailable):
-    """The source went away during a call that is harmless to repeat."""
+    """The source, or the crib, went away during a call that is harmless to repeat."""
 
 
 class AtCapacity(ToolError):
@@ -80,6 +80,10 @@ class NeedsSignIn(NeedsHuman):
     """Credentials are missing or no longer valid."""
 
 
+class NeedsInput(NeedsHuman):
+    """The tool asks something before it can go on, and nobody answered."""
+
+
 _CLASSES: Final[dict[str, type[ToolError]]] = {
     errors.UNKNOWN_TOOL: UnknownTool,
     errors.UNKNOWN_GROUP: UnknownTool,
@@ -95,6 +99,7 @@ _CLASSES: Final[dict[str, type[ToolError]]] = {
     errors.NOT_CALLABLE: NotCallable,
     errors.SOURCE_UNAVAILABLE: SourceUnavailable,
     errors.SOURCE_DISCONNECTED: SourceDisconnected,
+    errors.CALL_INTERRUPTED: SourceDisconnected,
     errors.AT_CAPACITY: AtCapacity,
     errors.TOOL_TIMED_OUT: ToolTimedOut,
     errors.TOOL_FAILED: ToolFailed,
@@ -102,8 +107,11 @@ _CLASSES: Final[dict[str, type[ToolError]]] = {
     errors.UPSTREAM_PROTOCOL: BadAnswer,
     errors.OUTCOME_UNKNOWN: OutcomeUnknown,
     errors.NEEDS_SIGN_IN: NeedsSignIn,
+    errors.NEEDS_INPUT: NeedsInput,
     # Faults of the crib's keeper: nothing a caller could do differently, so no class of their own.
     errors.UNKNOWN_SOURCE: ToolError,
+    errors.NOT_OFFERED: ToolError,
+    errors.CALL_NOT_HERE: ToolError,
     errors.INVALID_SETTINGS: ToolError,
     errors.CONFLICT: ToolError,
     errors.NEWER_STORE: ToolError,
