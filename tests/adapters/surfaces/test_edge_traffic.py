@@ -262,6 +262,9 @@ async def test_while_it_ends_new_requests_are_told_to_come_back_and_streams_end_
                 await anyio.wait_all_tasks_blocked()
                 refused = await post(http, url, raw_request("tools/list", {}))
                 ready = await http.get(url.replace("/mcp", "/readyz"))
+                async with httpx2.AsyncClient(headers=client.http.headers) as leaving:
+                    leaving.headers["mcp-session-id"] = "not this one"
+                    assert (await leaving.delete(url)).status_code == 404
                 bench.playground.meeting.set()
                 await until(lambda: len(ended) == 3)
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")

@@ -106,7 +106,7 @@ class Traffic:
             await self._app(scope, receive, send)
             return
         is_stream = _is_stream(scope)
-        refusal = self._refusal(scope["path"], is_stream=is_stream)
+        refusal = self._refusal(scope, is_stream=is_stream)
         if refusal is not None:
             await self._refusals.answer(refusal, scope, receive, send)
             return
@@ -127,8 +127,10 @@ class Traffic:
             changed, self._changed = self._changed, anyio.Event()
             changed.set()
 
-    def _refusal(self, path: str, *, is_stream: bool) -> Refusal | None:
-        if self.is_closing:
+    def _refusal(self, scope: Scope, *, is_stream: bool) -> Refusal | None:
+        path = scope["path"]
+        # Who ends a session while we end wants what we want.
+        if self.is_closing and scope["method"] != "DELETE":
             return Refusal("ending", 503, _ENDING, _RETRY_SECONDS)
         if is_stream and len(self._streams) >= self._most_streams:
             text = f"{self._most_streams} clients wait for news here already"
