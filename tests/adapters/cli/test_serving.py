@@ -9,6 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import anyio
+import httpx2
 import pytest
 
 from tests.adapters.cli.running import COMMAND, Finished, Shell
@@ -200,3 +201,23 @@ def test_the_demo_goes_on_with_what_there_is(shell: Shell, tmp_path: Path) -> No
     config = json.loads((tmp_path / "demo" / "mcp.json").read_text())
     assert config == {"mcpServers": {}}
     assert subprocess.run(["git", "--version"], check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.promise("edge-readiness")
+@pytest.mark.promise("edge-numbers")
+async def test_a_served_crib_tells_its_readiness_its_numbers_and_its_public_address(
+    shell: Shell, waiting: str
+) -> None:
+    await spawn(shell, "add", "slow", "--python", waiting)
+    options = ("--public-url", "https://crib.example.org", "--trusted-proxy", "127.0.0.1")
+    async with shell.serving(*options) as (url, _), Crib(url) as crib, httpx2.AsyncClient() as http:
+        with anyio.fail_after(MOST_SECONDS):
+            while not (await http.get(url.replace("/mcp", "/readyz"))).json()["ready"]:
+                pass
+        await crib.call("slow/no_such_tool")
+        numbers = (await http.get(url.replace("/mcp", "/metrics"))).text.splitlines()
+        proxied = {"host": "inner", "x-forwarded-host": "crib.example.org"}
+        named = await http.get(url.replace("/mcp", "/readyz"), headers=proxied)
+    assert 'toolcrib_sources{state="ready"} 1.0' in numbers
+    assert 'toolcrib_calls_total{source="",status="fatal_error"} 1.0' in numbers
+    assert named.status_code == 200

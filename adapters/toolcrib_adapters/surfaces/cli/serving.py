@@ -147,5 +147,5 @@ async def _serve_http(served: _Served, say: Callable[[str], None]) -> None:
             names = one_line(", ".join(group.name for group in groups), _GROUPS_LENGTH)
             say(f"toolcrib: each group alone at {MCP_PATH}/GROUP: {names}")
         public = f", from outside {http.public_endpoint}" if http.public_url else ""
-        say(f"toolcrib: {counts(crib)} at {url}{public}")
+        say(f"toolcrib: {counts(crib)}{public} at {url}")
         await ended.wait()
