@@ -122,6 +122,8 @@ def test_imported_servers_are_taken_out_and_put_back(
     shell.run("import", str(file), "--no-connect")
     shell.run("remove", "not-imported")
     file.write_text(text.replace('"two"', '"other"'))
+    offered = shell.run("connect", "claude-code", "--dry-run")
+    assert "this crib serves mine of that file, too; --replace" in offered.err
     done = shell.run("connect", "claude-code", "--write", "--replace")
     assert "'mine' is served by this crib" in done.err
     assert "'changed' stays" in done.err

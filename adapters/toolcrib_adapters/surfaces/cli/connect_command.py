@@ -32,7 +32,7 @@ from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Sessi
 from toolcrib_protocol.errors import CONFLICT, INVALID_SETTINGS, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.records import SourceRecord
@@ -135,10 +135,11 @@ def connect(
                 session.output.note(note)
             return
         at = _known(place, chosen)
-        sources = await _sources(session) if replace else {}
+        sources = await _sources(session)
         config = ConfigFile.read(at, chosen.section, is_toml=chosen.is_toml)
         before = Connections(session.settings.home).find(at, name)
-        change = _change(config, name, entry, sources, before)
+        change = _change(config, name, entry, before)
+        change = _replaced(change, name, sources) if replace else _offered(change, name, sources)
         if not dry_run:
             _write(session, chosen, change, name, entry, before)
         change = dataclasses.replace(change, notes=(*change.notes, *_not_carried(url)))
@@ -201,6 +202,9 @@ def _address(url: str | None, group: str | None, profile: str | None) -> str | N
 
 
 async def _sources(session: Session) -> Mapping[str, SourceRecord]:
+    """What this crib serves; nothing if there is no crib yet."""
+    if session.settings.database is None and not (session.settings.home / "crib.db").is_file():
+        return {}
     async with open_store(session.settings) as store:
         return (await store.snapshot()).sources
 
@@ -209,7 +213,6 @@ def _change(
     config: ConfigFile,
     name: str,
     entry: JsonObject,
-    sources: Mapping[str, SourceRecord],
     before: Connection | None,
 ) -> _Change:
     there = config.servers().get(name)
@@ -220,20 +223,43 @@ def _change(
             f"{config.path} has a server called {name!r} that is not toolcrib; choose another name "
             "with --name",
         )
-    new = config if there == entry else config.having(name, entry)
-    notes, removed = [], {}
-    for other, found in config.servers().items() if sources else ():
-        read = read_entry(other, found, config.path)
-        if other == name or not isinstance(read, FoundSource):
+    return _Change(config, config if there == entry else config.having(name, entry), (), {})
+
+
+def _replaced(change: _Change, name: str, sources: Mapping[str, SourceRecord]) -> _Change:
+    """The change that also takes out what this crib serves."""
+    new, notes, removed = change.new, [], {}
+    for other, is_served in _others(change.file, name, sources):
+        if not is_served:
+            notes.append(f"{other!r} stays: this crib has no source with these settings")
             continue
-        source = sources.get(read.name)
-        if source is None or source.spec != read.spec:
-            notes.append(f"{other!r} stays: this crib has no source {read.name!r} like it")
-            continue
-        removed[other] = config.raw(other) or ""
+        removed[other] = change.file.raw(other) or ""
         new = new.lacking(other)
         notes.append(f"{other!r} is served by this crib and taken out")
-    return _Change(config, new, tuple(notes), removed)
+    return _Change(change.file, new, tuple(notes), removed)
+
+
+def _offered(change: _Change, name: str, sources: Mapping[str, SourceRecord]) -> _Change:
+    """The change, with a word about servers that would run twice."""
+    twice = [other for other, is_served in _others(change.file, name, sources) if is_served]
+    if not twice:
+        return change
+    note = (
+        f"this crib serves {', '.join(twice)} of that file, too; --replace takes them out of it, "
+        "so that they do not run twice"
+    )
+    return dataclasses.replace(change, notes=(note,))
+
+
+def _others(
+    config: ConfigFile, name: str, sources: Mapping[str, SourceRecord]
+) -> Iterator[tuple[str, bool]]:
+    """The other servers of the file, and whether this crib serves each with the same settings."""
+    for other, found in config.servers().items():
+        read = read_entry(other, found, config.path)
+        if other != name and isinstance(read, FoundSource):
+            source = sources.get(read.name)
+            yield other, source is not None and source.spec == read.spec
 
 
 def _is_us(entry: object) -> bool:

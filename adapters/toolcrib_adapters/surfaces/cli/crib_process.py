@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import anyio
 
 from toolcrib_adapters.settings import CribSettings
+from toolcrib_adapters.surfaces.cli.failures import first_failure
 from toolcrib_adapters.surfaces.cli.running_crib import open_ready
-from toolcrib_adapters.surfaces.cli.session import first_failure
 from toolcrib_adapters.surfaces.cli.shared_crib import listening, take_lock
 from toolcrib_adapters.surfaces.stop_signals import stop_signals
 from toolcrib_protocol.errors import ToolError

@@ -11,6 +11,7 @@ import anyio
 import typer
 
 from toolcrib_adapters.settings import CribSettings
+from toolcrib_adapters.surfaces.cli.failures import first_failure
 from toolcrib_adapters.surfaces.cli.output import EXIT_CODES, Output
 from toolcrib_protocol.errors import ToolError
 
@@ -91,11 +92,3 @@ class Session:
             if failure is None:
                 raise
             raise typer.Exit(self.output.failure(failure)) from None
-
-
-def first_failure(error: Exception) -> ToolError | None:
-    """The failure that a task group may have wrapped; None if it is a fault of ours."""
-    if isinstance(error, ExceptionGroup):
-        inner = map(first_failure, error.exceptions)
-        return next((failure for failure in inner if failure is not None), None)
-    return error if isinstance(error, ToolError) else None
