@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from toolcrib_protocol.errors import INVALID_CONTRACT, INVALID_SETTINGS, ToolError
 from toolcrib_protocol.schema import Checker
+from toolcrib_protocol.schema.extent import extent
 from toolcrib_protocol.schema.narrowing import required_arguments, without_arguments
 from toolcrib_protocol.schema.violation import pointer
 from toolcrib_protocol.tool import Contract, Example, PlainObject, Text
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
 
 _MOST_ARGUMENTS: Final = 200
 _MOST_EXAMPLES: Final = 50
+_DEEPEST: Final = 64
+
+
+def _is_shallow(value: JsonObject) -> JsonObject:
+    if extent(value, _DEEPEST).depth > _DEEPEST:
+        raise ValueError(f"nested deeper than {_DEEPEST} levels")
+    return value
+
+
+ShallowObject = Annotated[PlainObject, AfterValidator(_is_shallow)]
 
 
 class OverlayExample(BaseModel):
@@ -35,7 +46,7 @@ class OverlayExample(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     request: Text = ""
-    arguments: PlainObject = Field(default_factory=dict)
+    arguments: ShallowObject = Field(default_factory=dict)
 
 
 class Overlay(BaseModel):
@@ -68,8 +79,8 @@ class Overlay(BaseModel):
     destructive: bool | None = None
     idempotent: bool | None = None
     open_world: bool | None = None
-    timeout_seconds: float | None = Field(default=None, gt=0)
-    presets: PlainObject = Field(default_factory=dict)
+    timeout_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    presets: ShallowObject = Field(default_factory=dict)
     hidden_arguments: tuple[str, ...] = Field(default=(), max_length=_MOST_ARGUMENTS)
     hidden: bool = False
 

@@ -154,15 +154,17 @@ class Acceptance:
 
     def _keep(self, tool: ToolRecord, version: Version, misfit: str) -> None:
         """A known contract is offered: it answers, unless a person has decided otherwise."""
-        if not misfit and tool.is_live(version) and tool.head_version == version:
+        is_live = tool.is_live(version)
+        if is_live and not misfit and tool.head_version == version:
             # The usual case at every start. To read all contracts would cost a second and 50 MB.
             return
         status = tool.statuses[version]
-        wanted = self._status(tool.versions[version], misfit)
-        may_change = tool.is_live(version) or _comes_back(status)
-        if not may_change or _is_settled(tool, version, wanted):
+        if not is_live and not _comes_back(status):
             return
-        if (status.status, status.reason) != (wanted.status, wanted.reason):
+        if misfit or not is_live:
+            wanted = self._status(tool.versions[version], misfit)
+            if (status.status, status.reason) == (wanted.status, wanted.reason):
+                return  # held already, for the same reason
             self.changes.append(SetStatus(tool.id, version, wanted))
         self.changes.append(SetHead(tool.id, None if misfit else version))
         others = [v for v in tool.versions if v != version and is_offered(tool, v)]
@@ -183,15 +185,9 @@ def _comes_back(status: StatusRecord) -> bool:
     return is_misfit(status) or (status.status == "retired" and status.reason in COMES_BACK)
 
 
-def _is_settled(tool: ToolRecord, version: Version, wanted: StatusRecord) -> bool:
-    """Whether a known version that is offered again already is what it should be."""
-    if wanted.is_callable:
-        return tool.is_live(version) and tool.head_version == version
-    status = tool.statuses[version]
-    return (status.status, status.reason) == (wanted.status, wanted.reason)
-
-
 def _is_same(known: VersionRecord, offer: Offer) -> bool:
+    if known is offer.record:
+        return True
     return known.says_the_same(offer.record) and is_known_as(known, offer.record, offer.declared)
 
 

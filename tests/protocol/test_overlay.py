@@ -11,7 +11,7 @@ from toolcrib_protocol.overlay import Laid, Overlay, lay
 from toolcrib_protocol.tool import Behaviour, Contract, Example, Need
 
 if TYPE_CHECKING:
-    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.json_value import Json, JsonObject
 
 TEXT: JsonObject = {"type": "string"}
 FORECAST = Contract(
@@ -27,6 +27,13 @@ FORECAST = Contract(
     examples=(Example(request="rain?", arguments={"city": "Oslo", "tenant": "a"}),),
     needs=(Need(input="tenant", from_="weather/tenants"),),
 )
+
+
+def nested(levels: int) -> Json:
+    value: Json = 1
+    for _ in range(levels):
+        value = [value]
+    return value
 
 
 def test_texts_behaviour_and_limits_are_laid_over_and_the_rest_stays() -> None:
@@ -117,6 +124,8 @@ def test_an_overlay_is_read_back_as_it_was_written() -> None:
         ({"read_only": "perhaps"}, "read_only"),
         ({"examples": [{"arguments": 3}]}, "examples/0/arguments"),
         ({"timeout_seconds": 0}, "timeout_seconds"),
+        ({"timeout_seconds": float("inf")}, "timeout_seconds"),
+        ({"presets": {"a": nested(70)}}, "presets"),
     ],
 )
 def test_a_wrong_overlay_is_refused_with_the_key(facts: JsonObject, key: str) -> None:

@@ -19,9 +19,9 @@ from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.tool import Contract
 from toolcrib_protocol.version import Version
 from toolcrib_registry.calls import Call
-from toolcrib_registry.changes import PutGroup
+from toolcrib_registry.changes import PutGroup, SetStatus
 from toolcrib_registry.overlaying import drop_overlay, put_overlay
-from toolcrib_registry.records import GroupRecord
+from toolcrib_registry.records import GroupRecord, StatusRecord
 from toolcrib_registry.retirement import MISFIT, NOT_LISTED, REPLACED, remove_source
 from toolcrib_registry.snapshot import Snapshot
 
@@ -396,3 +396,13 @@ async def test_a_person_who_yanked_a_version_is_not_overruled_by_an_overlay() ->
         catalogue.snapshot, tools={SAY: replace(tool, statuses={Version(1): yanked})}
     )
     assert len(put_overlay(snapshot, SAY, Overlay(title="Say"), NOW)) == 1
+
+
+async def test_a_version_that_a_person_deprecated_stays_so_when_it_answers_again() -> None:
+    _, _, catalogue = await desk(entry())
+    await listed(catalogue, "desk", {**entry(), "description": "New."}, now=LATER)
+    old = StatusRecord("deprecated", "by Ana", NOW)
+    await catalogue.change(lambda _: [SetStatus(SAY, Version(1), old)])
+    after = await listed(catalogue, "desk", entry(), now=LATER)
+    assert str(after.tools[SAY].head_version) == "1.0.0"
+    assert after.tools[SAY].statuses[Version(1)] == old

@@ -25,8 +25,8 @@ from toolcrib_adapters.sources.python_functions.source import PythonSpec
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.json_value import JsonObject, parse_json
 from toolcrib_protocol.names import GROUP_NAME, Reference
-from toolcrib_protocol.overlay import Overlay, OverlayExample
-from toolcrib_protocol.tool import PlainJson, PlainObject
+from toolcrib_protocol.overlay import Overlay, OverlayExample, ShallowObject
+from toolcrib_protocol.tool import PlainJson
 from toolcrib_protocol.version import VersionRange
 from toolcrib_registry.records import EndpointMode
 
@@ -57,7 +57,7 @@ def _is_tool(text: str) -> str:
 Name = Annotated[str, StringConstraints(pattern=f"^(?:{GROUP_NAME.pattern})$")]
 Tool = Annotated[str, BeforeValidator(_is_tool)]
 ObjectOrText = Annotated[
-    PlainObject,
+    ShallowObject,
     BeforeValidator(_from_text),
     WithJsonSchema({"type": ["object", "string"], "description": "A table, or JSON as text."}),
 ]

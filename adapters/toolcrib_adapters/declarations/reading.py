@@ -21,7 +21,7 @@ from toolcrib_adapters.declarations.document import (
     PythonEntry,
     SnapshotEntry,
 )
-from toolcrib_adapters.declarations.toml_lines import line_of
+from toolcrib_adapters.declarations.toml_lines import Lines
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_protocol.names import Reference, ToolId
 from toolcrib_protocol.overlay import Overlay
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 4_000_000
 _MOST_TOLD: Final = 20
 _UNKNOWN: Final = "extra_forbidden"
+_NOBODY: Final = "nobody knows this key"
 _TABLES: Final = {
     "source": "sources",
     "group": "groups",
@@ -56,7 +57,7 @@ class DeclaredCrib:
 
     Attributes:
         file: where it was read.
-        text: what stands in it.
+        lines: where its keys stand.
         declaration: for the catalogue.
         limits: for the endpoint.
         policies: for the endpoint.
@@ -64,7 +65,7 @@ class DeclaredCrib:
     """
 
     file: Path
-    text: str
+    lines: Lines
     declaration: Declaration
     limits: Limits
     policies: Policies
@@ -73,7 +74,7 @@ class DeclaredCrib:
     def located(self, error: DeclarationError) -> ToolError:
         """The error of a part, with the place where the part stands."""
         kind, name = error.part
-        place = _place(self.file, self.text, (_TABLES[kind], name))
+        place = _place(self.file, self.lines, (_TABLES[kind], name))
         return ToolError(error.code, f"{place}: {error.message}", error.kind, error.details)
 
 
@@ -85,6 +86,7 @@ def read_crib_file(file: Path) -> DeclaredCrib:
     """
     file = file.expanduser().absolute()
     text = _text_of(file)
+    lines = Lines(text)
     try:
         # With an end to its last line: the parser tells no line for a fault at the very end.
         document = tomllib.loads(text + "\n")
@@ -93,16 +95,16 @@ def read_crib_file(file: Path) -> DeclaredCrib:
     odd = [(path, reason) for path, reason in _odd_values(document)]
     unknown, wrong = _faults(document)
     if odd or wrong:
-        told = [f"{_place(file, text, path)}: {reason}" for path, reason in (*odd, *wrong)]
+        told = [f"{_place(file, lines, path)}: {reason}" for path, reason in (*odd, *wrong)]
         raise ToolError(INVALID_SETTINGS, "\n".join(_bounded(told)), details={"problems": [*told]})
     read = CribFile.model_validate(document)
     return DeclaredCrib(
         file,
-        text,
+        lines,
         _declaration(read, file.parent),
         read.limits,
         read.policies,
-        tuple(f"{_place(file, text, path)}: nobody knows this key" for path in unknown),
+        tuple(_bounded([f"{_place(file, lines, path)}: {_NOBODY}" for path in unknown])),
     )
 
 
@@ -165,9 +167,9 @@ def _odd_values(value: object, path: KeyPath = ()) -> Iterator[tuple[KeyPath, st
         yield path, "write dates and times as text, in quotes"
 
 
-def _place(file: Path, text: str, path: Sequence[str | int]) -> str:
+def _place(file: Path, lines: Lines, path: Sequence[str | int]) -> str:
     key = ".".join(str(part) for part in path)
-    line = line_of(text, path)
+    line = lines.of(path)
     return f"{file}:{line}: {key}" if line else f"{file}: {key}"
 
 

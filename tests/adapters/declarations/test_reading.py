@@ -9,7 +9,7 @@ import pytest
 
 from toolcrib_adapters.declarations.document import Limits, Policies
 from toolcrib_adapters.declarations.reading import read_crib_file
-from toolcrib_adapters.declarations.toml_lines import line_of
+from toolcrib_adapters.declarations.toml_lines import Lines
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Overlay, OverlayExample
@@ -226,6 +226,13 @@ def test_unknown_keys_are_warned_about_and_passed_over(tmp_path: Path) -> None:
     assert declared.declaration.sources["x"].spec == {"transport": "stdio", "command": "c"}
 
 
+def test_many_unknown_keys_are_told_up_to_a_bound(tmp_path: Path) -> None:
+    many = "".join(f"[sources.s{n}]\ncommand = 'c'\nshape = 1\n" for n in range(200))
+    declared = read(tmp_path, many)
+    assert (len(declared.warnings), declared.warnings[-1]) == (21, "and 180 more")
+    assert declared.warnings[19].endswith(":60: sources.s19.shape: nobody knows this key")
+
+
 def test_a_file_that_cannot_be_read_is_told_with_its_path(tmp_path: Path) -> None:
     missing = tmp_path / "no.toml"
     with pytest.raises(ToolError, match=r"no\.toml cannot be read"):
@@ -240,9 +247,13 @@ def test_a_file_that_cannot_be_read_is_told_with_its_path(tmp_path: Path) -> Non
 
 def test_a_line_is_found_behind_values_of_many_lines_and_none_where_nothing_is() -> None:
     text = '[a]\nb = """\n[c]\nd = 1\n"""\ne = [\n  1, # f = 2\n]\n[a.g]\nh = 1\n'
-    assert line_of(text, ("a", "e", 0)) == 6
-    assert line_of(text, ("a", "g", "h")) == 10
-    assert line_of(text, ("a", "g", "missing")) == 9
-    assert line_of(text, ("c",)) is None
+    lines = Lines(text)
+    assert lines.of(("a", "e", 0)) == 6
+    assert lines.of(("a", "g", "h")) == 10
+    assert lines.of(("a", "g", "missing")) == 9
+    assert lines.of(("c",)) is None
     long = "x = [\n" + "1,\n" * 500 + "]\n[z]\ny = 1\n"
-    assert line_of(long, ("z", "y")) == 504
+    assert Lines(long).of(("z", "y")) == 504
+    assert Lines("x = '\u2028\u2028'\r\ny = 1\r\nz = 1").of(("z",)) == 3
+    quoted = 'x = \'\'\'\n[\n"""\n\'\'\'\ny = """\n\\"""\n"""\nz = "]" # [ {\nw = \']\'\n'
+    assert [Lines(quoted).of((key,)) for key in "xyzw"] == [1, 5, 8, 9]
