@@ -213,9 +213,10 @@ class ParkingLot:
             return call
         if place != HERE:
             text = (
-                f"the call waits for this answer in another toolcrib process ({place}); this is "
-                f"{HERE}. An older server is behind it, so the answer has to reach the same "
-                "process: route a client to one process, or call again without the answer"
+                f"the call waits for this answer in another toolcrib process ({place}), unless "
+                f"that one has ended; this is {HERE}. An older server is behind it, so the answer "
+                "has to reach the same process: route a client to one process, or call again "
+                "without the answer"
             )
         else:
             text = (
