@@ -6,15 +6,17 @@ connection of the older generation for callers of that generation (`older_connec
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from toolcrib_adapters.sources.mcp_upstream.desk import Desk
+from toolcrib_adapters.sources.mcp_upstream.failures import RequestError
 from toolcrib_adapters.sources.mcp_upstream.older_connection import OlderConnection
 from toolcrib_adapters.sources.mcp_upstream.parking import ParkingLot
 from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec
+from toolcrib_registry.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
     from toolcrib_adapters.sources.mcp_upstream.spec import StdioSpec
     from toolcrib_adapters.sources.mcp_upstream.wire import Wire
     from toolcrib_registry.interaction import Interaction
-    from toolcrib_registry.patience import Patience
 
     Connect = Callable[[HttpSpec], AbstractAsyncContextManager[Wire]]
     """Makes a connection."""
+
+_PING_SECONDS: Final = 1.0
 
 
 class Dialogue:
@@ -42,6 +45,7 @@ class Dialogue:
         self.desk = Desk(repr(source), is_shared=True)
         self.lot = ParkingLot(source)
         self._older: OlderConnection | None = None
+        self._wire: Wire | None = None
 
     @asynccontextmanager
     async def open(
@@ -52,11 +56,24 @@ class Dialogue:
         self.desk = Desk(repr(self._source), is_shared=spec.transport != "http")
         wire.let_ask(self.desk.asked)
         self._older = self._older_beside(wire, spec, connect)
-        async with self.lot.open(), anyio.create_task_group() as tasks:
-            if self._older is not None:
-                tasks.start_soon(self._older.keep)
-            yield
-            tasks.cancel_scope.cancel()
+        self._wire = wire
+        try:
+            async with self.lot.open(), anyio.create_task_group() as tasks:
+                if self._older is not None:
+                    tasks.start_soon(self._older.keep)
+                yield
+                tasks.cancel_scope.cancel()
+        finally:
+            self._wire = None
+
+    async def part(self) -> None:
+        """Cancel the calls that wait for their callers, and let the server hear of it."""
+        wire = self._wire
+        if wire is None or not await self.lot.clear():
+            return
+        # An answer to what was sent after the cancellations says that they have arrived.
+        with suppress(RequestError):
+            await wire.request("ping", {}, patience=Patience(_PING_SECONDS))
 
     async def wire_for(self, caller: Interaction, wire: Wire, patience: Patience) -> Wire:
         """The connection for a call: of the caller's generation, where it may be asked something.

@@ -135,6 +135,11 @@ class ParkedCall:
             self._scope.deadline = anyio.current_time() + self._lot.seconds
         return self._answer
 
+    async def ended(self) -> None:
+        """Return when it is over."""
+        while not self.is_over:
+            await self._changed.wait()
+
     def cancel(self) -> None:
         """Cancel the call at its upstream."""
         self._scope.cancel()
@@ -188,6 +193,15 @@ class ParkingLot:
         self._calls[call.id] = call
         self._tasks.start_soon(self._run, call, request)
         return call
+
+    async def clear(self) -> bool:
+        """Cancel every call at its upstream; whether there was one."""
+        calls = [*self._calls.values()]
+        for call in calls:
+            call.cancel()
+        for call in calls:
+            await call.ended()
+        return bool(calls)
 
     async def _run(
         self, call: ParkedCall, request: Callable[[ParkedCall], Awaitable[JsonObject | None]]

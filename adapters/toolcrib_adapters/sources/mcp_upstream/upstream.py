@@ -67,6 +67,8 @@ if TYPE_CHECKING:
 
 _STABLE_SECONDS: Final = 30.0
 """A connection that lasted so long makes the next pause a first one again."""
+_PARTING_SECONDS: Final = 2.0
+"""How long a server may take to hear that calls which wait are cancelled."""
 _CLOSE_SECONDS: Final = 10.0
 """How long a server may take to say goodbye over HTTP; a process is ended in any case."""
 _LIST_AGAIN_SECONDS: Final = 300.0
@@ -131,15 +133,27 @@ class McpUpstream:
         self._suspected_at = -inf
 
     async def run(self, host: SourceHost) -> None:
-        """Own the connection until cancelled."""
-        attempt = 0
-        while True:
-            started = self._clock.monotonic()
-            await self._report(host, SourceStatus.CONNECTING)
-            error = await self._one_connection(host)
-            lasted = self._clock.monotonic() - started
-            attempt = 0 if self._was_ready and lasted > _STABLE_SECONDS else attempt + 1
-            await self._pause(host, error, max(0, attempt - 1))
+        """Own the connection until cancelled; calls that wait for their callers end before it."""
+        life = anyio.CancelScope(shield=True)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._own, host, life)
+            try:
+                await anyio.sleep_forever()
+            finally:
+                with anyio.move_on_after(_PARTING_SECONDS, shield=True):
+                    await self._dialogue.part()
+                life.cancel()
+
+    async def _own(self, host: SourceHost, life: anyio.CancelScope) -> None:
+        with life:
+            attempt = 0
+            while True:
+                started = self._clock.monotonic()
+                await self._report(host, SourceStatus.CONNECTING)
+                error = await self._one_connection(host)
+                lasted = self._clock.monotonic() - started
+                attempt = 0 if self._was_ready and lasted > _STABLE_SECONDS else attempt + 1
+                await self._pause(host, error, max(0, attempt - 1))
 
     async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
         """Call one tool; see `Provider.call`."""

@@ -39,9 +39,13 @@ async def cancelled(made: Counter) -> list[Any]:
 
 
 @pytest.mark.promise("field-o22-cancel")
-@pytest.mark.parametrize("upstream", UPSTREAMS)
-@pytest.mark.parametrize("caller", CALLERS)
-@pytest.mark.parametrize("through", ["direct", "call_tool"])
+@pytest.mark.parametrize(
+    ("caller", "upstream", "through"),
+    [
+        *((caller, upstream, "direct") for caller in CALLERS for upstream in UPSTREAMS),
+        *((caller, "http legacy", "call_tool") for caller in CALLERS),
+    ],
+)
 async def test_a_cancelled_call_is_cancelled_at_the_upstream_under_its_own_id(
     caller: str, upstream: str, through: str
 ) -> None:

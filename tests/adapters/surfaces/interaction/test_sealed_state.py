@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx2
 import pytest
+from mcp.client.client import Client
 
 from tests.adapters.cli.running import COMMAND, Shell
 from tests.adapters.surfaces.doors import over_http, post, raw_request
-from tests.adapters.surfaces.interaction.counter import ASKING, counter, started
+from tests.adapters.surfaces.interaction.counter import ASKING, behind, counter, started
 from tests.fake_upstreams import HERE
 from toolcrib_adapters.surfaces.interaction.sealing import Seal, SealedState
 
@@ -226,3 +227,13 @@ async def _over_stdio(shell: Shell, params: JsonObject) -> Any:
             return json.loads(line.split(b"\n")[0])
         finally:
             process.kill()
+
+
+@pytest.mark.promise("interaction-parked")
+async def test_calls_that_wait_when_the_crib_ends_are_cancelled_at_the_source() -> None:
+    async with started(ASKING, "http", "legacy") as upstream:
+        async with behind({"url": upstream}, {}) as made, over_http(made.server()) as url:
+            assert (await told(url, ASK))["result"]["resultType"] == "input_required"
+        async with Client(upstream, mode="legacy") as client:
+            seen: Any = (await client.call_tool("seen", {})).structured_content
+    assert [call["questions"] for call in seen["cancelled"]] == [["form"]]
