@@ -8,6 +8,7 @@ proxy resolves; then only addresses that are written out are judged.
 from __future__ import annotations
 
 import socket
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from toolcrib_adapters.outbound.addresses import Reach
 
 _RESOLVE_SECONDS: Final = 10.0
+_NEXT_SECONDS: Final = 2.0
+"""How long an address may take before the next one is tried."""
 
 
 def check_addresses(client: httpx2.AsyncClient, reach: Reach) -> None:
@@ -65,11 +68,13 @@ class _CheckedNetwork(httpcore2.AsyncNetworkBackend):
         Raises:
             httpcore2.ConnectError: none is allowed, or none answers.
         """
-        allowed = await self._allowed(host, port)
+        allowed = _families_in_turn(await self._allowed(host, port))
+        # An address that leads nowhere, as IPv6 often does, must not eat the others' time.
+        brief = _NEXT_SECONDS if timeout is None else min(timeout, _NEXT_SECONDS)
         for address in allowed[:-1]:
             try:
                 return await self._network.connect_tcp(
-                    address, port, timeout, local_address, socket_options
+                    address, port, brief, local_address, socket_options
                 )
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
@@ -110,6 +115,15 @@ class _CheckedNetwork(httpcore2.AsyncNetworkBackend):
             address = addresses[0]
             raise httpcore2.ConnectError(_refused(host, address, str(reasons[address])))
         return allowed
+
+
+def _families_in_turn(addresses: list[str]) -> list[str]:
+    """The addresses, those of IPv4 and IPv6 one after the other, beginning as they come."""
+    begins_long = ":" in addresses[0]
+    first = [address for address in addresses if (":" in address) is begins_long]
+    second = [address for address in addresses if (":" in address) is not begins_long]
+    pairs = zip_longest(first, second)
+    return [address for pair in pairs for address in pair if address is not None]
 
 
 def _refused(host: str, address: str, reason: str) -> str:

@@ -262,9 +262,6 @@ async def test_while_it_ends_new_requests_are_told_to_come_back_and_streams_end_
                 await anyio.wait_all_tasks_blocked()
                 refused = await post(http, url, raw_request("tools/list", {}))
                 ready = await http.get(url.replace("/mcp", "/readyz"))
-                async with httpx2.AsyncClient(headers=client.http.headers) as leaving:
-                    leaving.headers["mcp-session-id"] = "not this one"
-                    assert (await leaving.delete(url)).status_code == 404
                 bench.playground.meeting.set()
                 await until(lambda: len(ended) == 3)
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
@@ -272,6 +269,27 @@ async def test_while_it_ends_new_requests_are_told_to_come_back_and_streams_end_
     assert ready.json()["reasons"] == [{"code": "ending", "text": "this crib is ending"}]
     assert sorted(ended) == ["ended", "listens 200", "subscription"]
     assert "Traceback" not in caplog.text
+
+
+@pytest.mark.promise("edge-drain")
+async def test_while_it_ends_what_belongs_to_a_running_call_still_passes() -> None:
+    bench, stop = await Bench.open(), anyio.Event()
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            settings = HttpSettings(port=0, drain_seconds=30)
+            url: str = await tasks.start(serving, bench, settings, stop)
+            async with old_client(url) as client, old_client(url) as leaving:
+                tasks.start_soon(client.call, 5, "play__hang", {})
+                await bench.playground.hanging.wait()
+                stop.set()
+                await anyio.wait_all_tasks_blocked()
+                refused = await client.ask(6, "tools/list", {})
+                left = await leaving.http.delete(url)
+                await client.tell("notifications/cancelled", {"requestId": 5})
+                await bench.playground.cancelled.wait()
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+    assert message_of(refused)["id"] == 6
+    assert left.status_code == 200
 
 
 @pytest.mark.promise("edge-drain")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
     from toolcrib_adapters.sources.mcp_upstream.wire import Wire
     from toolcrib_adapters.sources.source import Source
     from toolcrib_registry.listing import Listing
@@ -71,8 +72,8 @@ class PersonalConnections:
         self._make = make
         self._tasks: anyio.abc.TaskGroup | None = None
         self._is_swept = False
-        self.forward: Mapping[str, str] = {}
-        """The names at the server of the callers' headers that go up."""
+        self._forward: Mapping[str, str] = {}
+        self._has_requests_apart = False
         self._connections: dict[frozenset[tuple[str, str]], _Connection] = {}
 
     def __len__(self) -> int:
@@ -89,14 +90,20 @@ class PersonalConnections:
                 self._tasks, self._is_swept = None, False
                 tasks.cancel_scope.cancel()
 
+    def follow(self, spec: StdioSpec | HttpSpec) -> None:
+        """Do what these settings say."""
+        self._forward = spec.forward_headers
+        # The older SSE transport sends the same headers with every request.
+        self._has_requests_apart = spec.transport == "http"
+
     def carried(self, wire: Wire, context: CallContext) -> Wire:
         """`wire`, or the same with the headers of this caller, where that binds nothing to them.
 
         Raises:
             ToolError: `invalid_arguments` if a header cannot be sent.
         """
-        headers = forwarded(self.forward, context.caller_headers)
-        return wire.carrying(headers) if headers and wire.is_modern else wire
+        headers = forwarded(self._forward, context.caller_headers)
+        return wire.carrying(headers) if headers and self._can_carry(wire) else wire
 
     def wanted(self, wire: Wire, context: CallContext) -> AbstractContextManager[Source] | None:
         """The connection that this caller's request needs instead of `wire`, or None.
@@ -104,8 +111,11 @@ class PersonalConnections:
         Raises:
             ToolError: `invalid_arguments` if a header cannot be sent.
         """
-        headers = forwarded(self.forward, context.caller_headers)
-        return None if wire.is_modern or not headers else self.of(headers)
+        headers = forwarded(self._forward, context.caller_headers)
+        return None if not headers or self._can_carry(wire) else self.of(headers)
+
+    def _can_carry(self, wire: Wire) -> bool:
+        return wire.is_modern and self._has_requests_apart
 
     @contextmanager
     def of(self, headers: Mapping[str, str]) -> Iterator[Source]:

@@ -241,7 +241,7 @@ class McpUpstream:
             if isinstance(spec, HttpSpec) and self._access.personal:
                 spec = spec.for_one(self._access.personal)
                 self._secrets = self._secrets.with_more(self._access.personal.values())
-            self._personal.forward = spec.forward_headers
+            self._personal.follow(spec)
             seconds = spec.connect_timeout_seconds
             self._longest_call_seconds = spec.timeout_seconds or inf
             await self._serve(host, spec, failures)

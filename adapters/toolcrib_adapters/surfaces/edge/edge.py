@@ -113,6 +113,7 @@ class Edge:
     async def drain(self, seconds: float) -> None:
         """Let running requests finish for `seconds`, then answer what is left, and end it."""
         self._traffic.close()
+        self._sessions.close()
         with anyio.move_on_after(seconds):
             await self._traffic.idle()
         if self._traffic.requests:

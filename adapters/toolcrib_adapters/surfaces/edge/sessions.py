@@ -18,7 +18,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from toolcrib_adapters.surfaces.edge.refusals import Refusal, shown
 from toolcrib_adapters.surfaces.edge.request_sizes import whole
 from toolcrib_adapters.surfaces.edge.session_ledger import MOST_SESSION_REQUESTS, Session
-from toolcrib_adapters.surfaces.edge.traffic import REQUEST_ID
+from toolcrib_adapters.surfaces.edge.traffic import REQUEST_ID, ending
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -55,6 +55,7 @@ class Sessions:
         self._ledger = ledger
         self._refusals = refusals
         self._clock = clock
+        self._is_closing = False
         self._sweep_seconds = min(_LONGEST_SWEEP_SECONDS, idle_seconds / _SWEEPS_PER_IDLE_TIME)
 
     async def run(self) -> None:
@@ -63,6 +64,10 @@ class Sessions:
             await self._clock.sleep(self._sweep_seconds)
             for session in self._ledger.expired(self._clock.monotonic()):
                 await self._end(session)
+
+    def close(self) -> None:
+        """Take no new requests; answers and notifications for those that run still pass."""
+        self._is_closing = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -182,6 +187,9 @@ class Sessions:
         scope, receive, send = exchange
         request_id = message["id"]
         assert isinstance(request_id, str | int)  # noqa: S101 - for the type: the caller looked
+        if self._is_closing:
+            await self._refusals.answer(ending(request_id), scope, receive, send)
+            return
         inner = session.ids.admit(request_id)
         if inner is None:
             text = (

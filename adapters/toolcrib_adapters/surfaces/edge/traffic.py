@@ -129,9 +129,8 @@ class Traffic:
 
     def _refusal(self, scope: Scope, *, is_stream: bool) -> Refusal | None:
         path = scope["path"]
-        # Who ends a session while we end wants what we want.
-        if self.is_closing and scope["method"] != "DELETE":
-            return Refusal("ending", 503, _ENDING, _RETRY_SECONDS)
+        if self.is_closing and not _goes_on(scope):
+            return ending()
         if is_stream and len(self._streams) >= self._most_streams:
             text = f"{self._most_streams} clients wait for news here already"
             return Refusal("streams", 503, text, _RETRY_SECONDS)
@@ -139,6 +138,18 @@ class Traffic:
             text = f"{self._most_requests} requests run here already; ask again in a moment"
             return Refusal("requests", 503, text, _RETRY_SECONDS)
         return None
+
+
+def ending(request_id: str | int | None = None) -> Refusal:
+    """The refusal of a new request while the server ends."""
+    return Refusal("ending", 503, _ENDING, _RETRY_SECONDS, request_id)
+
+
+def _goes_on(scope: Scope) -> bool:
+    """Whether a request may belong to one that runs, or ends a session; `sessions.py` looks."""
+    if scope["method"] == "DELETE":
+        return True
+    return scope["method"] == "POST" and any(n == b"mcp-session-id" for n, _ in scope["headers"])
 
 
 def _is_stream(scope: Scope) -> bool:

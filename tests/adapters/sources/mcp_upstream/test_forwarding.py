@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from tests.adapters.sources.mcp_upstream.bay import PATIENCE, Bay, bay, http_server
+from tests.adapters.sources.mcp_upstream.bay import PATIENCE, Bay, Server, bay, http_server
 from toolcrib_adapters.sources.mcp_upstream import personal
 from toolcrib_adapters.sources.mcp_upstream.personal import IDLE_SECONDS
 from toolcrib_adapters.sources.mcp_upstream.spec import read_spec
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
 
 FORWARD: JsonObject = {"X-Up-Token": "Authorization", "X-Trace": "X-Trace"}
-MODES = ["http", "http-legacy"]
+MODES = ["http", "http-legacy", "sse"]
+
+
+def at(server: Server, mode: str, **settings: Json) -> JsonObject:
+    """The settings of a source there that forwards headers."""
+    transport = "sse" if mode == "sse" else "http"
+    return server.spec(transport, forward_headers=FORWARD, **settings)
 
 
 async def called(made: Bay, name: str, headers: dict[str, str], **arguments: Json) -> JsonObject:
@@ -52,7 +58,7 @@ async def test_only_listed_headers_go_up_under_their_new_names(mode: str) -> Non
     }
     async with http_server(mode) as server:
         settings: JsonObject = {"X-Own": "common", "authorization": "Bearer COMMON"}
-        async with bay(server.spec(headers=settings, forward_headers=FORWARD)) as made:
+        async with bay(at(server, mode, headers=settings)) as made:
             got = await sent(made, caller)
             plain = await sent(made, {"authorization": "Bearer GW", "cookie": "s=1"})
     assert (got["authorization"], got["x-trace"], got["x-own"]) == ("U1", "t", "common")
@@ -69,7 +75,7 @@ async def test_only_listed_headers_go_up_under_their_new_names(mode: str) -> Non
 async def test_callers_at_the_same_time_keep_their_own(mode: str) -> None:
     async with (
         http_server(mode) as server,
-        bay(server.spec(forward_headers=FORWARD)) as made,
+        bay(at(server, mode)) as made,
         anyio.create_task_group() as tasks,
     ):
         told: dict[int, tuple[str, str | None]] = {}
@@ -111,7 +117,7 @@ async def test_a_refused_credential_of_one_caller_leaves_the_others_alone() -> N
 async def test_values_are_written_down_nowhere(mode: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     value = "personal-s3cret-value"
-    async with http_server(mode) as server, bay(server.spec(forward_headers=FORWARD)) as made:
+    async with http_server(mode) as server, bay(at(server, mode)) as made:
         await sent(made, {"x-up-token": value})
         with pytest.raises(ToolError) as told:
             await called(made, "trouble", {"x-up-token": value}, kind="jsonrpc")
