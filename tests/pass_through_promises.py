@@ -8,6 +8,13 @@ from tests.promise import Promise
 
 PASS_THROUGH: Final = (
     Promise(
+        "generations-matrix",
+        "Between callers of both protocol generations and sources of both, over pipes and HTTP, "
+        "lists, calls, errors, progress, cancellation and questions work; unknown sessions are "
+        "refused.",
+        "issue 3, section 4",
+    ),
+    Promise(
         "pass-resources",
         "Resources and templates of sources of both generations are listed and read by callers of "
         "both, with their icons and `_meta`, at the endpoint of the group under their own URIs.",

@@ -1,12 +1,15 @@
-"""An MCP server whose tools ask their caller: `asking_server.py stdio | http [legacy]`.
+"""An MCP server whose tools ask their caller: `asking_server.py stdio | http [legacy | oldest]`.
 
 With `legacy` it knows nothing of 2026-07-28 and asks in the middle of calls; else it asks in the
-way of the client's generation. Over HTTP it prints its URL first. Its tools:
+way of the client's generation. With `oldest` it knows 2024-11-05 only. Over HTTP it prints its URL
+first. Its tools:
 
     ask         asks the questions that `questions` names (form, url, model, folders), all at once
     ask_again   asks for a name, then for an age
     wait        never ends; notes that it was cancelled
     quiet       asks nothing
+    steps       reports progress, `steps` times
+    fail        answers with an error
     seen        tells what happened: capabilities, answers, refusals, cancelled calls
 """
 
@@ -20,15 +23,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import mcp_types as types
 import uvicorn
 from mcp.server.lowlevel import Server
-from mcp.server.runner import serve_loop
+from mcp.server.runner import ServerRunner, serve_loop
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from starlette.responses import PlainTextResponse
 
 if TYPE_CHECKING:
-    import mcp_types as types
     from mcp.server.context import ServerRequestContext
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -66,7 +69,7 @@ QUESTIONS: dict[str, Answer] = {
         },
     },
 }
-NAMES = ("ask", "ask_again", "wait", "quiet", "seen")
+NAMES = ("ask", "ask_again", "wait", "quiet", "seen", "steps", "fail")
 seen: dict[str, list[Any]] = {"capabilities": [], "answers": [], "cancelled": [], "tokens": []}
 
 
@@ -91,6 +94,12 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Answer
                 await anyio.sleep_forever()
             case "seen":
                 return told(seen)
+            case "steps":
+                for step in range(given["steps"]):
+                    await ctx.session.report_progress(step, given["steps"], f"step {step}")
+            case "fail":
+                block = {"type": "text", "text": "it broke"}
+                return {"content": [block], "isError": True, "resultType": "complete"}
     except anyio.get_cancelled_exc_class():
         seen["cancelled"].append({"id": ctx.request_id, "at": time.time(), **given})
         raise
@@ -197,8 +206,16 @@ async def over_stdio(*, is_old: bool) -> None:
             await server.run(read, write, server.create_initialization_options())
 
 
+def oldest(params: Any) -> tuple[types.InitializeRequestParams, str]:
+    """What a server agrees on that knows only the first revision."""
+    return types.InitializeRequestParams.model_validate(params, by_name=False), "2024-11-05"
+
+
 async def main() -> None:
-    is_old = "legacy" in sys.argv[2:]
+    words = sys.argv[2:]
+    if "oldest" in words:
+        ServerRunner._negotiate_initialize = staticmethod(oldest)  # type: ignore[method-assign]
+    is_old = bool({"legacy", "oldest"} & {*words})
     await (over_http if sys.argv[1] == "http" else over_stdio)(is_old=is_old)
 
 

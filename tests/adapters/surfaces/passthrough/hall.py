@@ -87,7 +87,7 @@ class Hall:
 
 
 @asynccontextmanager
-async def hall(**upstreams: str) -> AsyncIterator[Hall]:
+async def hall(*, script: str = OFFERING, **upstreams: str) -> AsyncIterator[Hall]:
     """A crib whose sources are running upstreams: `desk="http legacy"`."""
     async with AsyncExitStack() as stack:
         records = []
@@ -96,11 +96,11 @@ async def hall(**upstreams: str) -> AsyncIterator[Hall]:
             spec: JsonObject = {
                 "transport": "stdio",
                 "command": sys.executable,
-                "args": ["-I", str(HERE / OFFERING), transport, *words],
+                "args": ["-I", str(HERE / script), transport, *words],
                 "env": {"DESK": name},
             }
             if transport == "http":
-                url = await stack.enter_async_context(started(OFFERING, "http", *words))
+                url = await stack.enter_async_context(started(script, "http", *words))
                 spec = {"transport": "http", "url": url}
             records.append(SourceRecord(name, SourceKind.MCP, spec, name))
         yield await stack.enter_async_context(over(records))
