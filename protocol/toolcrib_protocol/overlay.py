@@ -214,5 +214,8 @@ def _without(example: Example, reserved: tuple[str, ...]) -> Example:
 
 
 def _fault(checker: Checker, arguments: JsonObject) -> str | None:
+    """Why arguments do not fit; an example without any is a request in words only."""
+    if not arguments:
+        return None
     faults = [*map(str, checker.check(arguments)), *map(str, checker.unknown_arguments(arguments))]
     return faults[0] if faults else None

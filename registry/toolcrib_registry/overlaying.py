@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_registry.acceptance import Acceptance
-from toolcrib_registry.changes import Change, DropOverlay, PutOverlay
+from toolcrib_registry.changes import AddVersion, Change, DropOverlay, PutOverlay
 from toolcrib_registry.offers import Offers
 from toolcrib_registry.records import OverlayRecord
 from toolcrib_registry.retirement import is_offered
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolcrib_protocol.names import ToolId
     from toolcrib_protocol.overlay import Overlay
     from toolcrib_registry.records import ToolRecord, VersionRecord
@@ -39,7 +41,19 @@ def put_overlay(
     record = OverlayRecord(tool, overlay)
     if snapshot.overlays.get(tool) == record:
         return []
-    return _laid(snapshot, PutOverlay(record), tool, now, is_strict=is_strict)
+    changes = _laid(snapshot, PutOverlay(record), tool, now, is_strict=is_strict)
+    known = snapshot.overlays.get(tool)
+    if is_strict and (known is None or known.overlay.examples != overlay.examples):
+        _check_examples(changes, tool)
+    return changes
+
+
+def _check_examples(changes: Sequence[Change], tool: ToolId) -> None:
+    """Refuse new examples that do not fit; those that fitted once are left out and told."""
+    made = [change.record for change in changes if isinstance(change, AddVersion)]
+    left_out = next((record.left_out for record in made if record.left_out), ())
+    if left_out:
+        raise ToolError(INVALID_SETTINGS, f"the overlay of {tool} cannot be laid: {left_out[0]}")
 
 
 def drop_overlay(snapshot: Snapshot, tool: ToolId, now: str) -> list[Change]:

@@ -79,11 +79,12 @@ def test_examples_stand_before_the_sources_own_and_one_that_does_not_fit_is_left
                 {"request": "snow?", "arguments": {"city": "Bern", "tenant": "a"}},
                 {"request": "wrong", "arguments": {"city": 3}},
                 {"request": "odd", "arguments": {"city": "Rome", "town": "Rome"}},
+                {"request": "in words only"},
             ],
         }
     )
     laid = lay(FORECAST, overlay)
-    assert [e.request for e in laid.contract.examples] == ["snow?", "rain?"]
+    assert [e.request for e in laid.contract.examples] == ["snow?", "in words only", "rain?"]
     assert laid.contract.examples[0].arguments == {"city": "Bern"}
     assert ["example 2 'wrong'" in laid.left_out[0], "example 3 'odd'" in laid.left_out[1]] == [
         True,

@@ -334,6 +334,22 @@ async def test_an_example_that_no_longer_fits_is_left_out_and_told_with_the_vers
     assert head(await cleared(catalogue)).left_out == ()
 
 
+async def test_a_new_example_that_does_not_fit_is_refused_and_an_old_one_is_no_obstacle() -> None:
+    _, _, catalogue = await desk(entry())
+    wrong = Overlay.read({"examples": [{"request": "greet", "arguments": {"town": "a"}}]})
+    with pytest.raises(ToolError, match="example 1 'greet' does not fit"):
+        await overlaid(catalogue, wrong)
+    await overlaid(catalogue, Overlay(title="Say"))
+    with pytest.raises(ToolError, match="example 1 'greet' does not fit"):
+        await overlaid(catalogue, wrong)
+
+    fitting = Overlay.read({"examples": [{"request": "greet", "arguments": {"tenant": "a"}}]})
+    await overlaid(catalogue, fitting)
+    await listed(catalogue, "desk", entry(text=TEXT), now=LATER)
+    titled = fitting.model_copy(update={"title": "Say"})
+    assert head(await overlaid(catalogue, titled)).contract.title == "Say"
+
+
 async def test_an_overlay_of_a_retired_tool_waits_for_it() -> None:
     _, _, catalogue = await desk(entry())
     await catalogue.change(lambda snapshot: remove_source(snapshot, "desk", NOW))

@@ -111,7 +111,7 @@ def overlay(
         "open_world": open_world,
         "timeout_seconds": timeout,
         "presets": dict(map(_preset, preset)) if preset else None,
-        "hidden_arguments": [*hide_argument] if hide_argument else None,
+        "hidden_arguments": [*dict.fromkeys(hide_argument)] if hide_argument else None,
         "hidden": hide,
     }
     wish = _Wish({k: v for k, v in told.items() if v is not None}, tuple(unset or ()), clear)
@@ -271,7 +271,7 @@ def overlay_state(snapshot: Snapshot, record: OverlayRecord) -> str:
         return f"held: {held}" if held else "waits until a source offers the tool"
     if tool.is_hidden:
         return "hidden"
-    left_out = tool.versions[max(tool.versions)].left_out
+    left_out = tool.head.left_out if tool.head else ()
     return f"version {version}" + "".join(f"; left out: {sentence}" for sentence in left_out)
 
 
