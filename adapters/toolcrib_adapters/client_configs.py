@@ -144,8 +144,8 @@ def read_entry(name: str, entry: Json, path: Path) -> FoundSource | SkippedEntry
     if not isinstance(clean, dict):  # a mapping stays a mapping; this tells the type checker so
         raise TypeError(clean)
     clean = _placed(clean, path)
-    if clean.get("cwd") and not spec.get("cwd"):
-        notes.append(f"it runs in {clean['cwd']}, as the client would run it")
+    if clean.get("cwd") and not spec.get("cwd") and not _is_of_a_project(path):
+        notes.append(f"it means something in {clean['cwd']}, and runs there")
     usable = name if GROUP_NAME.fullmatch(name) else slug(name)
     if usable != name:
         notes.insert(0, f"the name {name!r} cannot be used and became {usable!r}")
@@ -240,10 +240,14 @@ def _translated_text(text: str, path: Path, notes: list[str]) -> str:
 def _placed(spec: JsonObject, path: Path) -> JsonObject:
     """The settings with the folder in which the client would start the server, if that matters."""
     workspace = _workspace(path)
-    is_of_a_project = path.name == ".mcp.json" or path.absolute().parent.name in _PROJECT_FOLDERS
-    if is_of_a_project and workspace != Path.home():
-        return in_folder(spec, workspace)
-    return with_folder(spec, workspace)
+    place = in_folder if _is_of_a_project(path) else with_folder
+    return place(spec, workspace)
+
+
+def _is_of_a_project(path: Path) -> bool:
+    """Whether a client reads the file at `path` for one project, whose folder servers run in."""
+    is_named_so = path.name == ".mcp.json" or path.absolute().parent.name in _PROJECT_FOLDERS
+    return is_named_so and _workspace(path) != Path.home()
 
 
 def _workspace(path: Path) -> Path:

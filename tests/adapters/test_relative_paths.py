@@ -68,4 +68,17 @@ def test_a_server_of_a_projects_file_is_tied_to_the_project(
     (found,) = read_client_config(config)
     assert isinstance(found, FoundSource)
     assert found.spec.get("cwd") == (str(tmp_path) if is_tied else None)
-    assert any(str(tmp_path) in note for note in found.notes) == is_tied
+    assert found.notes == ()
+
+
+@pytest.mark.promise("attach-environment")
+def test_a_server_that_names_files_beside_a_file_of_a_client_is_tied_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "server.py").touch()
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "args": ["server.py"]}}}))
+    (found,) = read_client_config(config)
+    assert isinstance(found, FoundSource)
+    assert found.spec["cwd"] == str(tmp_path)
+    assert str(tmp_path) in found.notes[0]
