@@ -278,8 +278,12 @@ async def test_while_it_ends_what_belongs_to_a_running_call_still_passes() -> No
         async with anyio.create_task_group() as tasks:
             settings = HttpSettings(port=0, drain_seconds=30)
             url: str = await tasks.start(serving, bench, settings, stop)
-            async with old_client(url) as client, old_client(url) as leaving:
-                tasks.start_soon(client.call, 5, "play__hang", {})
+            async with (
+                old_client(url) as client,
+                old_client(url) as leaving,
+                anyio.create_task_group() as running,
+            ):
+                running.start_soon(client.call, 5, "play__hang", {})
                 await bench.playground.hanging.wait()
                 stop.set()
                 await anyio.wait_all_tasks_blocked()
