@@ -8,14 +8,19 @@ upstreams.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 import anyio
 from mcp.shared.exceptions import MCPError, NoBackChannelError
-from mcp_types import CONNECTION_CLOSED, MISSING_REQUIRED_CLIENT_CAPABILITY
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CONNECTION_CLOSED,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from toolcrib_adapters.surfaces.caller_context import connection_of
 from toolcrib_protocol.errors import NEEDS_INPUT, ErrorKind, ToolError
 from toolcrib_protocol.result import ERROR_META
 from toolcrib_registry.interaction import ABILITIES, TASKS, AnswerError, Interaction
@@ -27,6 +32,10 @@ if TYPE_CHECKING:
     from toolcrib_registry.interaction import Question
 
     Context = ServerRequestContext[Any, Any]
+
+_DECLARED: Final = "toolcrib.declared"
+"""Where the state of a connection keeps what its client declared when it shook hands."""
+_AS_WRITTEN: Final[dict[str, Any]] = {"by_alias": True, "mode": "json", "exclude_none": True}
 
 
 def interaction_of(ctx: Context) -> Interaction:
@@ -56,11 +65,21 @@ def declares_tasks(ctx: Context) -> bool:
 
 
 def _declared(ctx: Context) -> JsonObject:
-    declared = ctx.session.client_capabilities
-    if declared is None:
-        return {}
-    capabilities: JsonObject = declared.model_dump(by_alias=True, mode="json", exclude_none=True)
-    return capabilities
+    """The client capabilities of the caller, as it wrote them.
+
+    Not from the SDK's model of them: every call would pay for writing it out again.
+    """
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        meta = (ctx.params or {}).get("_meta") or {}
+        written = meta.get(CLIENT_CAPABILITIES_META_KEY)
+        return written if isinstance(written, dict) else {}
+    state = connection_of(ctx).state
+    known: JsonObject | None = state.get(_DECLARED)
+    if known is None:
+        declared = ctx.session.client_capabilities
+        known = {} if declared is None else declared.model_dump(**_AS_WRITTEN)
+        state[_DECLARED] = known
+    return known
 
 
 def refuse_lacking(answer: JsonObject, version: str) -> None:
