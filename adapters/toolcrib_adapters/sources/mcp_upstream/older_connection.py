@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -22,19 +22,27 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+WAIT_SECONDS: Final = 5.0
+"""A call that waited so long goes over the usual connection."""
+
 
 class OlderConnection:
     """The connection: not wanted yet, there, or refused by the server."""
 
     def __init__(
-        self, connect: Callable[[], AbstractAsyncContextManager[Wire]], connect_seconds: float
+        self,
+        connect: Callable[[], AbstractAsyncContextManager[Wire]],
+        connect_seconds: float,
+        wait_seconds: float = WAIT_SECONDS,
     ) -> None:
         """Nothing is connected.
 
         Args:
             connect: makes the connection.
             connect_seconds: how long that may take.
+            wait_seconds: how long a call waits for it.
         """
+        self._wait_seconds = wait_seconds
         self._connect = connect
         self._connect_seconds = connect_seconds
         self._wire: Wire | None = None
@@ -43,8 +51,8 @@ class OlderConnection:
         self._changed = anyio.Event()
 
     async def wire(self, patience: Patience) -> Wire | None:
-        """The connection; None if the server does not take it, or the time is up."""
-        with patience.limit():
+        """The connection; None if the server does not take it, or not soon."""
+        with patience.limit(), anyio.move_on_after(self._wait_seconds):
             while not self._is_refused:
                 if self._wire is not None and not self._wire.ended.is_set():
                     return self._wire

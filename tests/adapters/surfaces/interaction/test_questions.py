@@ -189,3 +189,16 @@ async def test_who_visited_a_page_hears_that_it_has_done_its_work(upstream: str)
 def error_of(result: Any) -> Any:
     assert result.is_error, result
     return result.meta["io.toolcrib/error"]
+
+
+@pytest.mark.promise("interaction-questions")
+@pytest.mark.parametrize("caller", CALLERS)
+async def test_a_process_can_be_held_to_the_older_generation(caller: str) -> None:
+    """For servers that know both, with tools that can ask in the middle of a call only."""
+    person = Person()
+    async with (
+        counter("stdio", generation="older") as made,
+        client_of(made.server(), caller, person) as client,
+    ):
+        result = await client.call_tool("desk__ask", {"questions": ["form"]})
+    assert result.structured_content == {"form": {"action": "accept", "content": {"name": "Ada"}}}
