@@ -43,6 +43,11 @@ PASS_THROUGH: Final = (
         "issue 3, section 2",
     ),
     Promise(
+        "pass-odd-entries",
+        "An odd entry of a list of resources, templates or prompts is left out; its siblings stay.",
+        "issue 3, section 2",
+    ),
+    Promise(
         "pass-own-errors",
         "The refusal of a source arrives with its code, words and data.",
         "issue 3, section 2",

@@ -30,6 +30,12 @@ class Link:
         self._failure: ToolError | None = None
         self._changed = anyio.Event()
 
+    @property
+    def present(self) -> Wire | None:
+        """The connection, if there is one at this moment."""
+        is_there = self._wire is not None and not self._wire.ended.is_set()
+        return self._wire if is_there else None
+
     def opening(self) -> None:
         """A connection is being made; whoever calls waits for it."""
         self._become(None, None)

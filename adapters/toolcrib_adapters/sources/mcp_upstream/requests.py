@@ -62,6 +62,7 @@ class UpstreamRequests:
     def opened(self, wire: Wire, host: SourceHost) -> None:
         """There is a connection; what the server offers may be another thing than before."""
         self._host, self._level = host, None
+        self.watched.connected()
         self.capabilities = wire.capabilities.model_dump(
             by_alias=True, mode="json", exclude_none=True
         )
@@ -89,17 +90,26 @@ class UpstreamRequests:
         if not is_offered:
             raise not_offered(repr(self._source), method)
 
-    async def change_watch(
-        self, wire: Wire, method: str, params: JsonObject, patience: Patience
-    ) -> None:
-        """Subscribe to a resource, or end that.
+    async def watch(self, wire: Wire, params: JsonObject, patience: Patience) -> JsonObject:
+        """Subscribe to a resource.
 
         Raises:
             RequestError: the server refuses.
             ToolError: `at_capacity` for a subscription too many.
         """
-        change = self.watched.watch if method == SUBSCRIBE else self.watched.unwatch
-        await change(wire, str(params.get("uri")), patience)
+        await self.watched.watch(wire, str(params.get("uri")), patience)
+        return {}
+
+    async def unwatch(
+        self, wire: Wire | None, params: JsonObject, patience: Patience
+    ) -> JsonObject:
+        """End a subscription, also while there is no connection.
+
+        Raises:
+            RequestError: the server refuses.
+        """
+        await self.watched.unwatch(wire, str(params.get("uri")), patience)
+        return {}
 
     async def stamped(self, wire: Wire, params: JsonObject, context: CallContext) -> JsonObject:
         """The parameters with their `_meta`; the server's log level is seen to."""

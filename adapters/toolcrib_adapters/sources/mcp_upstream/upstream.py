@@ -199,12 +199,13 @@ class McpUpstream:
         """The raw answer to a request that calls no tool; see `Provider.request`."""
         seconds = min(context.timeout_seconds, self._longest_call_seconds)
         patience = Patience(seconds)
-        wire = await self._link.wire(seconds)
-        self._requests.check(wire, method)
         try:
-            if method in {SUBSCRIBE, UNSUBSCRIBE}:
-                await self._requests.change_watch(wire, method, params, patience)
-                return {}
+            if method == UNSUBSCRIBE:
+                return await self._requests.unwatch(self._link.present, params, patience)
+            wire = await self._link.wire(seconds)
+            self._requests.check(wire, method)
+            if method == SUBSCRIBE:
+                return await self._requests.watch(wire, params, patience)
             wire = await self._wire_for(context, patience)
             if (own := self._personal.wanted(wire, context)) is not None:
                 with own as source:

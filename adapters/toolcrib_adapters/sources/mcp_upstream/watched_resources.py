@@ -15,6 +15,7 @@ import anyio
 import anyio.abc
 from mcp.client.subscriptions import ResourceUpdated, SubscriptionLost
 from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
 
 from toolcrib_adapters.sources.mcp_upstream.failures import RequestError
 from toolcrib_protocol.errors import AT_CAPACITY, ErrorKind, ToolError
@@ -31,6 +32,7 @@ _log = logging.getLogger(__name__)
 SUBSCRIBE: Final = "resources/subscribe"
 UNSUBSCRIBE: Final = "resources/unsubscribe"
 _MOST: Final = 1_000
+_LONGEST: Final = 200
 _ASK_SECONDS: Final = 30.0
 _AGAIN_SECONDS: Final = 15.0
 
@@ -43,9 +45,16 @@ class WatchedResources:
         self._clock = clock
         self._told = told
         self._watchers: Counter[str] = Counter()
+        self._watched: set[str] = set()
+        self._begun: dict[str, anyio.Event] = {}
+        self._from_before: frozenset[str] = frozenset()
         self._streamed: frozenset[str] = frozenset()
         self._changed = anyio.Event()
         self._opened = anyio.Event()
+
+    def connected(self) -> None:
+        """There is a new connection; what is watched by now was watched over another one."""
+        self._from_before = frozenset(self._watched)
 
     async def watch(self, wire: Wire, uri: str, patience: Patience) -> None:
         """Hear about a resource from now on.
@@ -58,23 +67,40 @@ class WatchedResources:
             text = f"{_MOST:,} resources of {self._source!r} are subscribed to; end some of them"
             raise ToolError(AT_CAPACITY, text, ErrorKind.RETRYABLE)
         self._watchers[uri] += 1
-        if self._watchers[uri] > 1:
-            return
+        begun = self._begun.get(uri)
         try:
-            await self._begin(wire, uri, patience)
+            if begun is not None:
+                # Whoever came first is still at it; what becomes of that is told to both.
+                await begun.wait()
+            elif uri not in self._watched:
+                await self._begin_once(wire, uri, patience)
+            self._check(uri)
         except BaseException:
             self._forget(uri)
             raise
 
-    async def unwatch(self, wire: Wire, uri: str, patience: Patience) -> None:
+    def _check(self, uri: str) -> None:
+        if uri not in self._watched:
+            raise RequestError(INTERNAL_ERROR, f"{uri[:_LONGEST]!r} cannot be subscribed to")
+
+    async def _begin_once(self, wire: Wire, uri: str, patience: Patience) -> None:
+        begun = self._begun[uri] = anyio.Event()
+        try:
+            await self._begin(wire, uri, patience)
+            self._watched.add(uri)
+        finally:
+            del self._begun[uri]
+            begun.set()
+
+    async def unwatch(self, wire: Wire | None, uri: str, patience: Patience) -> None:
         """One watcher less; the server is told when it was the last one.
 
         Raises:
             RequestError: the server refuses.
         """
-        if self._watchers[uri] == 0:
-            del self._watchers[uri]
-        elif self._forget(uri) and not wire.is_modern:
+        if uri not in self._watchers:
+            return
+        if self._forget(uri) and wire is not None and not wire.is_modern:
             await wire.request(UNSUBSCRIBE, {"uri": uri}, patience=patience)
 
     def _forget(self, uri: str) -> bool:
@@ -83,6 +109,7 @@ class WatchedResources:
         if self._watchers[uri] > 0:
             return False
         del self._watchers[uri]
+        self._watched.discard(uri)
         self._changed.set()
         return True
 
@@ -100,7 +127,7 @@ class WatchedResources:
         """Keep what is watched alive on a connection, until cancelled."""
         if wire.is_modern:
             await self._keep_stream(wire)
-        for uri in list(self._watchers):
+        for uri in sorted(self._from_before):
             try:
                 await wire.request(SUBSCRIBE, {"uri": uri}, patience=Patience(_ASK_SECONDS))
             except RequestError as error:
@@ -112,7 +139,6 @@ class WatchedResources:
 
     async def _keep_stream(self, wire: Wire) -> None:
         self._streamed = frozenset()
-        is_first = True
         async with anyio.create_task_group() as tasks:
             stream: anyio.CancelScope | None = None
             while True:
@@ -124,10 +150,9 @@ class WatchedResources:
                 stream, self._streamed = following, uris
                 opened, self._opened = self._opened, anyio.Event()
                 opened.set()
-                if is_first:
-                    # They may have changed while there was no connection.
-                    self._tell(uris)
-                is_first = False
+                # They may have changed while there was no connection.
+                before, self._from_before = self._from_before, frozenset()
+                self._tell(before & uris)
                 await self._changed.wait()
 
     async def _follow(

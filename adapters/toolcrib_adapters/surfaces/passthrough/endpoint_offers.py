@@ -41,6 +41,7 @@ class EndpointOffers:
         self.offerings = offerings
         self._catalogue = catalogue
         self._endpoint = endpoint
+        self._last: tuple[object, ShownOffers] | None = None
 
     def sources(self, part: str) -> tuple[str, ...]:
         """The sources that offer `part` (a server capability), or may turn out to."""
@@ -54,7 +55,11 @@ class EndpointOffers:
 
     def known(self) -> ShownOffers:
         """What is shown as far as it was read, without asking anybody."""
-        return self._shown({kind: self._known(kind) for kind in KINDS})
+        parts = (self.sources("resources"), self.sources("prompts"))
+        state = (self._catalogue.snapshot.revision, self.offerings.version, parts)
+        if self._last is None or self._last[0] != state:
+            self._last = state, self._shown({kind: self._known(kind) for kind in KINDS})
+        return self._last[1]
 
     async def read(self, *kinds: OfferKind) -> tuple[ShownOffers, dict[str, str]]:
         """What is shown, with lists of `kinds` that are fresh; and why sources are missing."""

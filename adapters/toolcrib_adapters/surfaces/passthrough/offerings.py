@@ -14,6 +14,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from toolcrib_adapters.raw_pages import every_page
 from toolcrib_adapters.settling import Settling
@@ -41,6 +42,7 @@ _FRESH_SECONDS: Final = 30.0
 _TOLD_SECONDS: Final = 300.0
 """How long it is kept if the source says when it changes."""
 _RELIST_SECONDS: Final = 30.0
+_JUDGED_AT_ONCE: Final = 100
 _OF_NOTICE: Final = {
     NoticeKind.PROMPTS_CHANGED: (PROMPTS,),
     NoticeKind.RESOURCES_CHANGED: (RESOURCES, TEMPLATES),
@@ -67,6 +69,8 @@ class Offerings:
         self._stale: set[tuple[str, OfferKind]] = set()
         self._settling = Settling(clock, _SETTLE_SECONDS, _LONGEST_SETTLE_SECONDS)
         self._followers: dict[object, Callable[[OfferKind], None]] = {}
+        self.version = 0
+        """Another one whenever a list is."""
 
     def provider(self, source: str) -> Provider:
         """The running source of that name.
@@ -147,8 +151,9 @@ class Offerings:
 
         began = self._clock.monotonic()
         pages = await every_page(ask, kind.method, kind.key)
-        entries = _sound(source, kind, pages)
+        entries = await _sound(source, kind, pages)
         before = self._kept.get((source, kind))
+        self.version += 1
         self._kept[source, kind] = _Kept(entries, began + self._lasts(source, kind, pages))
         self._stale.discard((source, kind))
         if before is not None and before.entries != entries:
@@ -166,6 +171,7 @@ class Offerings:
         gone = set(sources)
         for key in [key for key in self._kept if key[0] in gone]:
             del self._kept[key]
+            self.version += 1
 
     async def run(self) -> None:
         """Read again what sources say has changed, until cancelled."""
@@ -203,10 +209,13 @@ class Offerings:
                 changed(kind)
 
 
-def _sound(source: str, kind: OfferKind, pages: RawPages) -> Entries:
+async def _sound(source: str, kind: OfferKind, pages: RawPages) -> Entries:
     """The entries that can be shown, each judged alone."""
     sound: list[JsonObject] = []
     for position, entry in enumerate(pages.entries):
+        if position % _JUDGED_AT_ONCE == 0:
+            # Judging is work, and calls that wait must not wait for a long list.
+            await checkpoint()
         fault = kind.fault_of(entry)
         if fault is None and isinstance(entry, dict):
             sound.append(entry)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from toolcrib_adapters.surfaces.passthrough.linked_resources import with_shown_uri
 from toolcrib_adapters.surfaces.passthrough.offer_kinds import RESOURCES, TEMPLATES
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-_READ = "resources/read"
+_READ: Final = "resources/read"
+_LONGEST: Final = 200
+_MOST_CHOICES: Final = 5
 
 
 class Resources:
@@ -71,10 +73,11 @@ class Resources:
         if len(owners) == 1:
             return owners[0], shown_uri
         if not owners:
-            text = f"no source of this endpoint has the resource {shown_uri!r}"
+            text = f"no source of this endpoint has the resource {shown_uri[:_LONGEST]!r}"
             raise no_such_resource(shown_uri, text, ctx.protocol_version)
-        choices = " or ".join(f"toolcrib://{name}/{shown_uri}" for name in owners)
-        text = f"{shown_uri!r} may be a resource of several sources: ask for {choices}"
+        short = shown_uri[:_LONGEST]
+        choices = " or ".join(f"toolcrib://{name}/{short}" for name in owners[:_MOST_CHOICES])
+        text = f"{short!r} may be a resource of several sources: ask for {choices}"
         raise no_such_resource(shown_uri, text, ctx.protocol_version)
 
 

@@ -43,6 +43,8 @@ _UNSUBSCRIBE: Final = "resources/unsubscribe"
 _BEGIN_SECONDS: Final = 10.0
 _END_SECONDS: Final = 5.0
 _MOST_WAITING: Final = 1_000
+_MOST_WATCHED: Final = 1_000
+"""So many resources one stream tells of; a source has the same bound."""
 _HELD: Final = "toolcrib.subscriptions"
 """Where the state of a connection keeps what its client subscribed to, by shown URI."""
 
@@ -101,7 +103,7 @@ class Subscriptions:
                 stack.push_async_callback(self._leave, held)
                 self._streams[token] = held
                 stack.callback(self._streams.pop, token, None)
-                await self._begin(ctx, list(wanted), held)
+                await self._begin(ctx, list(wanted)[:_MOST_WATCHED], held)
             return await self._clients.listen(ctx, params)
 
     async def _begin(self, ctx: Context, wanted: list[str], held: dict[str, Owned]) -> None:
