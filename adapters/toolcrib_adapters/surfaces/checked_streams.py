@@ -80,11 +80,12 @@ class CheckedStreams:
         outer = self._ids.outer(message.id)
         if outer != message.id:
             item.message = message.model_copy(update={"id": outer})
+        # Before it is sent: its client may use the id again as soon as it has the answer.
+        self._release(message.id, is_answered=True)
         await self._write.send(item)
-        self._release(outer, is_answered=True)
 
-    def _release(self, request_id: str | int, *, is_answered: bool) -> None:
-        self._ids.release(request_id, is_answered=is_answered)
+    def _release(self, inner: str | int, *, is_answered: bool) -> None:
+        self._ids.release(inner, is_answered=is_answered)
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
 
@@ -103,9 +104,10 @@ class CheckedStreams:
         params: dict[str, Any] = dict(notice.params or {})
         request_id = params.get("requestId")
         if isinstance(request_id, str | int):
-            params["requestId"] = self._ids.inner(request_id)
+            inner = self._ids.inner(request_id)
+            params["requestId"] = inner
             # A cancelled request is not answered, so this is the last that is heard of it.
-            self._release(request_id, is_answered=False)
+            self._release(inner, is_answered=False)
         return notice.model_copy(update={"params": params})
 
 

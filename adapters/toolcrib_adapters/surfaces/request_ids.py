@@ -61,19 +61,28 @@ class RequestIds:
         """The client's id of the request that went on as `inner`."""
         return self._outer.get(coerce_request_id(inner), inner)
 
-    def release(self, request_id: RequestId, *, is_answered: bool = True) -> None:
-        """The request is not in flight any more.
+    def answered(self, inner: RequestId) -> None:
+        """The answer is on its way, so the client may use its id again.
+
+        Until `release`, another request with that id goes on under an id of its own.
+        """
+        outer = self.outer(inner)
+        if self._inner.get(_key(outer)) == inner:
+            del self._inner[_key(outer)]
+
+    def release(self, inner: RequestId, *, is_answered: bool = True) -> None:
+        """The request that went on as `inner` is not in flight any more.
 
         Args:
-            request_id: the client's id.
+            inner: what `admit` gave for it.
             is_answered: False if the client gave it up before its answer came.
         """
-        inner = self._inner.pop(_key(request_id), None)
-        if inner is None:
-            return
         alike = coerce_request_id(inner)
-        self._outer.pop(alike, None)
-        if not is_answered and inner == request_id:
+        if alike not in self._outer:
+            return
+        self.answered(inner)
+        outer = self._outer.pop(alike)
+        if not is_answered and inner == outer:
             self._abandoned[alike] = None
             if len(self._abandoned) > _MOST_ABANDONED:
                 self._abandoned.popitem(last=False)

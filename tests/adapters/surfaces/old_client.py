@@ -49,6 +49,22 @@ class OldClient:
         params: JsonObject = {"name": name, "arguments": arguments}
         return message_of(await self.ask(request_id, "tools/call", params))
 
+    async def first_message(self, request_id: Json, name: str, arguments: JsonObject) -> JsonObject:
+        """The message that answers a call; the response is not read on, nor closed."""
+        call: JsonObject = {
+            "jsonrpc": "2.0",
+            "id": request_id,
+            "method": "tools/call",
+            "params": {"name": name, "arguments": arguments},
+        }
+        request = self.http.build_request("POST", self.url, json=call)
+        response = await self.http.send(request, stream=True)
+        async for line in response.aiter_lines():
+            if line.startswith("data: {"):
+                message: JsonObject = json.loads(line.removeprefix("data: "))
+                return message
+        raise AssertionError(f"HTTP {response.status_code} without a message")
+
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send a notification."""
         await self.http.post(self.url, json={"jsonrpc": "2.0", "method": method, "params": params})

@@ -14,6 +14,7 @@ from tests.adapters.surfaces.doors import call_raw, over_http
 from tests.adapters.surfaces.old_client import ACCEPT, HELLO, message_of, old_client
 from toolcrib_adapters.surfaces.edge.edge import Backstage
 from toolcrib_adapters.surfaces.http_app import HttpSettings
+from toolcrib_adapters.surfaces.request_ids import RequestIds
 from toolcrib_adapters.telemetry.metrics import Metrics
 from toolcrib_registry.hand_clock import HandClock
 
@@ -203,6 +204,30 @@ async def test_an_opening_that_fails_takes_no_place() -> None:
             assert (await http.post(url, json=ping)).status_code == 400
         assert (await http.post(url, json=HELLO)).status_code == 200
         assert live_sessions(metrics) == 1
+
+
+def test_an_id_is_free_when_its_answer_leaves_and_kept_apart_until_the_request_has_ended() -> None:
+    ids = RequestIds(iter("xyz").__next__)
+    assert ids.admit(1) == 1
+    ids.answered(1)
+    assert ids.admit(1) == "x"
+    assert ids.admit(1) is None
+    ids.release(1)
+    assert (ids.inner(1), ids.outer("x")) == ("x", 1)
+    ids.release("x")
+    assert (len(ids), ids.admit(1)) == (0, 1)
+
+
+@pytest.mark.promise("field-o24-duplicate-ids")
+async def test_a_client_that_uses_one_id_for_all_its_requests_is_answered_one_after_the_other() -> (
+    None
+):
+    bench = await Bench.open()
+    async with over_http(bench.server()) as url, old_client(url) as client:
+        for number in range(30):
+            # The stream of the answer is still open when the next request goes out.
+            answer = await client.first_message(1, "play__echo", {"tag": str(number)})
+            assert content(answer) == {"tag": str(number)}
 
 
 @pytest.mark.promise("field-o24-duplicate-ids")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.surfaces.edge.refusals import Refusals
     from toolcrib_adapters.surfaces.edge.session_ledger import SessionLedger
+    from toolcrib_adapters.surfaces.request_ids import RequestIds
     from toolcrib_registry.ports import Clock
 
 _log = logging.getLogger(__name__)
@@ -200,13 +201,13 @@ class Sessions:
             await self._refusals.answer(refusal, scope, receive, send)
             return
         scope[REQUEST_ID] = request_id
-        answer = _Answer(send, inner, request_id)
+        answer = _Answer(send, inner, request_id, session.ids)
         if inner != request_id:
             body = json.dumps({**message, "id": inner}).encode()
         try:
             await self._app(scope, whole(body, receive), answer)
         finally:
-            session.ids.release(request_id, is_answered=answer.has_come)
+            session.ids.release(inner, is_answered=answer.has_come)
 
     async def _end(self, session: Session) -> None:
         """End a session as its client would."""
@@ -239,8 +240,10 @@ class _Answer:
             runs on.
     """
 
-    def __init__(self, send: Send, inner: str | int, outer: str | int) -> None:
+    def __init__(self, send: Send, inner: str | int, outer: str | int, ids: RequestIds) -> None:
         self._send = send
+        self._id = inner
+        self._ids = ids
         self._inner = _marker(inner)
         self._outer = _marker(outer)
         self.has_come = False
@@ -252,6 +255,9 @@ class _Answer:
             body = message.get("body", b"")
             if any(self._inner + outcome in body for outcome in _OUTCOMES):
                 self.has_come = True
+                # Before it is sent: its client may ask again with this id as soon as it has it,
+                # while the end of this stream is still on its way through the layers.
+                self._ids.answered(self._id)
                 if self._inner != self._outer:
                     message = {**message, "body": body.replace(self._inner, self._outer, 1)}
         await self._send(message)
