@@ -192,6 +192,15 @@ async def serving(
     )
 
 
+async def ends(url: str) -> None:
+    """Return once the server takes no new requests."""
+    page = url.replace("/mcp", "/readyz")
+    with anyio.fail_after(PATIENCE):
+        async with httpx2.AsyncClient() as http:
+            while (await http.get(page)).status_code != 503:
+                pass
+
+
 @pytest.mark.promise("edge-drain")
 @pytest.mark.parametrize("generation", ["modern", "legacy"])
 async def test_a_call_that_does_not_finish_is_answered_by_its_contract_and_nothing_is_broken(
@@ -259,7 +268,7 @@ async def test_while_it_ends_new_requests_are_told_to_come_back_and_streams_end_
                 tasks.start_soon(client.call, 5, "play__meet", pair)
                 await until(lambda: bench.playground.arrived)
                 stop.set()
-                await anyio.wait_all_tasks_blocked()
+                await ends(url)
                 refused = await post(http, url, raw_request("tools/list", {}))
                 ready = await http.get(url.replace("/mcp", "/readyz"))
                 bench.playground.meeting.set()
@@ -286,7 +295,7 @@ async def test_while_it_ends_what_belongs_to_a_running_call_still_passes() -> No
                 running.start_soon(client.call, 5, "play__hang", {})
                 await bench.playground.hanging.wait()
                 stop.set()
-                await anyio.wait_all_tasks_blocked()
+                await ends(url)
                 refused = await client.ask(6, "tools/list", {})
                 left = await leaving.http.delete(url)
                 await client.tell("notifications/cancelled", {"requestId": 5})

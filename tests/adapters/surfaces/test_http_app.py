@@ -109,7 +109,8 @@ async def test_when_it_ends_running_calls_finish_and_new_ones_are_turned_away() 
             while not bench.playground.arrived:
                 await anyio.lowlevel.checkpoint()
             stop.set()
-            await anyio.wait_all_tasks_blocked()
+            while (await http.get(url.replace("/mcp", "/readyz"))).status_code != 503:
+                pass
             refused = await post(http, url, raw_request("tools/list", {}))
             bench.playground.meeting.set()
     assert refused.status_code == 503
