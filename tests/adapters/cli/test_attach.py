@@ -16,7 +16,7 @@ import anyio.abc
 import pytest
 
 from tests.adapters.cli.clients import MOST_SECONDS, client, ended, made, owner, started_in_turn
-from tests.adapters.cli.running import Shell
+from tests.adapters.cli.running import COMMAND, Shell
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -364,6 +364,57 @@ async def test_a_client_that_does_not_read_does_not_keep_its_bridge_from_ending(
         with anyio.fail_after(MOST_SECONDS):
             assert await lazy.process.wait() == 0
     await ended(owner(shell))
+
+
+@pytest.mark.promise("attach-http")
+async def test_a_call_of_the_command_line_is_honest_about_the_crib_that_made_it(
+    shell: Shell, tools: Path, tmp_path: Path
+) -> None:
+    written = tmp_path / "written"
+    given = json.dumps({"path": str(written), "until": str(tmp_path / "never")})
+    async with client(shell) as member:
+        await member.shake_hands()
+        crib = str(await member.crib())
+        own = await anyio.to_thread.run_sync(lambda: shell.spawn("call", "t/where", "--no-attach"))
+        assert own.out.split()[0] != crib
+        odd = await anyio.to_thread.run_sync(lambda: shell.spawn("call", "t/repeat", '{"no": 1}'))
+        assert (odd.code, "text" in odd.err) == (1, True)
+        command = [*COMMAND, "call", "t/write_line", given]
+        async with await anyio.open_process(command, env=shell.environment) as process:
+            await made(written)
+            os.kill(owner(shell), signal.SIGKILL)
+            with anyio.fail_after(MOST_SECONDS):
+                assert await process.wait() == 4
+            assert process.stderr is not None
+            assert b"may have been carried out" in await process.stderr.receive()
+    assert written.read_text() == "line\n"
+
+
+@pytest.mark.promise("attach-environment")
+async def test_a_call_with_other_variables_than_the_cribs_is_made_without_it(shell: Shell) -> None:
+    server = [sys.executable, "-m", "tests.fake_upstreams.line_server"]
+    words = ["add", "up", "--no-connect", "--env", "PLACE=${PLACE_TOKEN}", "--", *server]
+    await anyio.to_thread.run_sync(lambda: shell.spawn(*words))
+
+    async def place(value: str) -> tuple[str, str]:
+        done = await anyio.run_process(
+            [*COMMAND, "call", "up/environment"],
+            env={**shell.environment, "PLACE_TOKEN": value},
+            check=False,
+        )
+        return done.stdout.decode(), done.stderr.decode()
+
+    async with client(shell, PLACE_TOKEN="first secret") as member:
+        await member.shake_hands()
+        while "unknown" in (await place("first secret"))[1]:
+            pass  # until the crib has listed its tools
+        out, said = await place("first secret")
+        assert '"PLACE": "first secret"' in out
+        assert said == ""
+        out, said = await place("second secret")
+        assert '"PLACE": "second secret"' in out
+        assert "PLACE_TOKEN" in said
+        assert "secret" not in said
 
 
 async def test_a_crib_that_cannot_start_says_why(shell: Shell) -> None:

@@ -119,3 +119,27 @@ def test_cancelled_and_unsent_requests_are_nobodys(open_session: Conversation) -
     talk.unsent(call)
     assert talk.is_settled
     assert talk.lost() == []
+
+
+@pytest.mark.promise("attach-takeover")
+def test_a_subscription_is_renewed_and_acknowledged_once() -> None:
+    talk = Conversation()
+    listen = request(7, "subscriptions/listen", notifications={"toolsListChanged": True})
+
+    def acknowledged() -> bytes:
+        meta = {"io.modelcontextprotocol/subscriptionId": 7}
+        params = {"notifications": {"toolsListChanged": True}, "_meta": meta}
+        method = "notifications/subscriptions/acknowledged"
+        return json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
+
+    talk.from_client(listen)
+    assert talk.is_settled
+    assert talk.from_crib(acknowledged()) == [acknowledged()]
+    assert talk.lost() == []
+    assert talk.restored() == ([listen], [])
+    (told,) = read(talk.from_crib(acknowledged()))
+    assert told["method"] == "notifications/tools/list_changed"
+    assert told["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": 7}
+    assert talk.from_crib(acknowledged()) == [acknowledged()]
+    stranger = acknowledged().replace(b"7", b"8")
+    assert talk.from_crib(stranger) == [stranger]
