@@ -83,7 +83,11 @@ def paged(key: str, entries: list[Answer], params: types.PaginatedRequestParams 
 
 
 async def list_tools(_ctx: Context, _params: Any) -> Answer:
-    tools = [{"name": name, "inputSchema": {"type": "object"}, "icons": [ICON]} for name in TOOLS]
+    meta = {"ui": {"resourceUri": "desk://notes"}}
+    tools = [
+        {"name": name, "inputSchema": {"type": "object"}, "icons": [ICON], "_meta": meta}
+        for name in TOOLS
+    ]
     return {"tools": tools, "ttlMs": 600_000, "cacheScope": "public", "resultType": "complete"}
 
 

@@ -25,10 +25,16 @@ def being_made() -> CallContext | None:
 
 
 class Attribution:
-    """The requests under way at one upstream."""
+    """The requests under way at one upstream.
+
+    Attributes:
+        is_shared: whether everything arrives on one pipe. Over HTTP, what comes outside of the
+            streams of requests belongs to none of them.
+    """
 
     def __init__(self) -> None:
         self._under_way: dict[int, CallContext] = {}
+        self.is_shared = True
 
     @contextmanager
     def making(self, context: CallContext) -> Iterator[None]:
@@ -46,6 +52,6 @@ class Attribution:
         context = _making.get()
         if context is not None:
             return context
-        if len(self._under_way) == 1:
+        if self.is_shared and len(self._under_way) == 1:
             return next(iter(self._under_way.values()))
         return None

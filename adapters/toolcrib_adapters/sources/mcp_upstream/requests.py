@@ -59,10 +59,11 @@ class UpstreamRequests:
         self.watched = WatchedResources(source, clock, self._updated)
         self.capabilities: JsonObject | None = None
 
-    def opened(self, wire: Wire, host: SourceHost) -> None:
+    def opened(self, wire: Wire, host: SourceHost, *, is_shared: bool) -> None:
         """There is a connection; what the server offers may be another thing than before."""
         self._host, self._level = host, None
         self.watched.connected()
+        self.attribution.is_shared = is_shared
         self.capabilities = wire.capabilities.model_dump(
             by_alias=True, mode="json", exclude_none=True
         )

@@ -277,7 +277,8 @@ class McpUpstream:
                     dialogue = self._dialogue.open(wire, spec, beside)
                     async with dialogue, self._personal.running():
                         self._link.open(wire)
-                        self._requests.opened(wire, host)
+                        is_shared = spec.transport != "http"
+                        self._requests.opened(wire, host, is_shared=is_shared)
                         await self._report(host, SourceStatus.READY)
                         await self._stay(host, wire, failures)
                     life.deadline = anyio.current_time() + _CLOSE_SECONDS

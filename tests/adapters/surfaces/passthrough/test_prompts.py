@@ -71,3 +71,16 @@ async def test_completions_come_from_the_source_of_the_prompt_or_template(
         of_template = await client.complete(template, {"name": "id", "value": "7"})
     assert of_prompt.completion.values == ["greet", "Ad", '{"in": "Rome"}']
     assert of_template.completion.values == ["desk://note/{id}", "7", "null"]
+
+
+async def test_a_cursor_of_another_list_is_refused_and_what_nobody_completes_is_told() -> None:
+    ref = PromptReference(type="ref/prompt", name="greet")
+    async with hall(a="stdio", b="stdio plain") as made:
+        async with made.client("modern") as client:
+            with pytest.raises(MCPError, match="the list of prompts has changed since that cursor"):
+                await client.list_prompts(cursor="bm90IG9uZQ==")
+        async with made.client("legacy", made.group("b")) as client:
+            with pytest.raises(MCPError, match="answers completion/complete"):
+                await client.complete(ref, {"name": "who", "value": "A"})
+            with pytest.raises(MCPError, match="answers logging/setLevel"):
+                await client.session.set_logging_level("info")

@@ -117,6 +117,24 @@ async def test_links_in_answers_are_those_that_can_be_read_here(caller: str) -> 
     assert linked[0].icons[0].mime_type == "image/png"
 
 
+@pytest.mark.promise("pass-unambiguous")
+@pytest.mark.parametrize("caller", CALLERS)
+async def test_a_tool_names_its_interface_as_it_can_be_read_here(caller: str) -> None:
+    async with (
+        hall(a="stdio", b="stdio") as made,
+        made.client(caller) as client,
+        made.client(caller, made.group("b")) as bare,
+    ):
+        await uris(client)
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        at_home = {tool.name: tool for tool in (await bare.list_tools()).tools}
+    shown, own = tools["b__link"], at_home["link"]
+    assert (shown.meta or {})["ui"] == {"resourceUri": "toolcrib://b/desk://notes"}
+    assert own.meta == {"ui": {"resourceUri": "desk://notes"}}
+    assert own.icons is not None
+    assert own.icons[0].src == "https://example.org/icon.png"
+
+
 @pytest.mark.promise("pass-capabilities")
 @pytest.mark.parametrize("caller", CALLERS)
 async def test_only_what_a_source_offers_is_said_to_be_offered(caller: str) -> None:
