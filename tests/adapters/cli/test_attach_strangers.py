@@ -51,7 +51,7 @@ def welcome(**facts: Any) -> bytes:
 
 @pytest.mark.promise("attach-versions")
 async def test_a_crib_of_another_version_is_attached_to_and_named(shell: Shell) -> None:
-    said = json.loads(welcome(version="99.1", encoder="none", counts="7 tools of 1 source"))
+    said = json.loads(welcome(version="99.1", settings={"TOOLCRIB_ENCODER": "other"}))
     async with (
         listening(shell, json.dumps({**said, "unheard_of": [1]}).encode()),
         client(shell) as member,
@@ -60,6 +60,7 @@ async def test_a_crib_of_another_version_is_attached_to_and_named(shell: Shell) 
         told = await member.told()
     assert "toolcrib 99.1" in told
     assert "kill 4711" in told
+    assert "TOOLCRIB_ENCODER=other" in told
 
 
 @pytest.mark.promise("attach-versions")

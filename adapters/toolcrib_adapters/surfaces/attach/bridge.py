@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from toolcrib_adapters.surfaces.attach.conversation import Conversation, joined
-from toolcrib_adapters.surfaces.attach.greeting import RETIRING, differing
+from toolcrib_adapters.surfaces.attach.greeting import RETIRING, differing, otherwise_set
 from toolcrib_adapters.surfaces.attach.link import GONE, open_link
 from toolcrib_adapters.surfaces.attach.place import RunAlone
 from toolcrib_adapters.surfaces.standard_streams import lines_of, received, write_whole
@@ -122,10 +122,11 @@ class _Bridge:
                 f"toolcrib: that crib is toolcrib {welcome.version}, this is "
                 f"{self._wish.version}; end it (kill {welcome.pid}) to go on with this one"
             )
-        if welcome.encoder != self._wish.encoder:
+        others = otherwise_set(welcome, self._wish)
+        if others:
             self._say(
-                f"toolcrib: that crib searches with the encoder {welcome.encoder!r}, not with "
-                f"{self._wish.encoder!r} as set here"
+                f"toolcrib: that crib was started with {', '.join(others)}, which is not as set "
+                "here; --no-attach runs a crib for this client alone"
             )
         names = differing(welcome, os.environ)
         if names:

@@ -31,7 +31,7 @@ class Wish(BaseModel):
         ask: `attach` speaks MCP; `status` asks who is there; `retire` asks a crib that clients
             started to end; `call` calls one tool, which the next line names.
         database: which database the client's settings name, as a digest.
-        encoder: which encoder they name.
+        settings: what else they say, by the variables that set it.
         group: of the endpoint, as `--group`.
         profile: of the endpoint, as `--profile`.
         mode: of the endpoint, as `--mode`.
@@ -44,7 +44,7 @@ class Wish(BaseModel):
     version: str = ""
     ask: Literal["attach", "status", "retire", "call"] = "attach"
     database: str = ""
-    encoder: str = "default"
+    settings: dict[str, str] = {}
     group: str | None = None
     profile: str | None = None
     mode: str | None = None
@@ -60,7 +60,7 @@ class Welcome(BaseModel):
         pid: its process.
         kind: `stdio` if clients started it (it ends with the last of them), else `http`.
         url: where it is served over HTTP.
-        encoder: its encoder.
+        settings: what else it was started with, by the variables that set it.
         counts: how much there is, in words.
         clients: how many are attached.
         salt: makes the digests useless elsewhere.
@@ -77,7 +77,7 @@ class Welcome(BaseModel):
     pid: int = 0
     kind: Literal["stdio", "http"] = "stdio"
     url: str | None = None
-    encoder: str = "default"
+    settings: dict[str, str] = {}
     counts: str = ""
     clients: int = 0
     salt: str = ""
@@ -104,3 +104,12 @@ def differing(welcome: Welcome, environment: Mapping[str, str]) -> list[str]:
     """The variables that sources of a crib use and whose values are others here."""
     mine = digests(welcome.variables, environment, welcome.salt)
     return sorted(name for name, value in mine.items() if value != welcome.variables[name])
+
+
+def otherwise_set(welcome: Welcome, wish: Wish) -> list[str]:
+    """The settings that a crib was started with and that are others here, in words."""
+    return [
+        f"{name}={welcome.settings[name]}"
+        for name in sorted(welcome.settings)
+        if welcome.settings[name] != wish.settings.get(name, welcome.settings[name])
+    ]

@@ -84,7 +84,7 @@ class Identity:
         version: its toolcrib.
         kind: see `Welcome.kind`.
         database: the digest of its database's name.
-        encoder: its encoder.
+        settings: see `Welcome.settings`.
         environment: what its sources expand from.
         url: where it is served over HTTP.
         publishes: whether a client may be allowed to publish.
@@ -93,7 +93,7 @@ class Identity:
     version: str
     kind: Literal["stdio", "http"]
     database: str
-    encoder: str
+    settings: Mapping[str, str]
     environment: Mapping[str, str] = field(repr=False)
     url: str | None = None
     publishes: bool = True
@@ -201,7 +201,7 @@ class Listener:
             pid=os.getpid(),
             kind=identity.kind,
             url=identity.url,
-            encoder=identity.encoder,
+            settings=dict(identity.settings),
             counts=self._served.counts(),
             clients=len(self._clients),
             salt=self._salt,

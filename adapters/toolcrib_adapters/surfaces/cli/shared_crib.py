@@ -19,6 +19,7 @@ from toolcrib_adapters.surfaces.attach.link import ask
 from toolcrib_adapters.surfaces.attach.listener import Identity, Listener
 from toolcrib_adapters.surfaces.attach.place import Place, held
 from toolcrib_adapters.surfaces.cli.running_crib import called, counts
+from toolcrib_adapters.surfaces.cli.wishes import told_settings
 from toolcrib_adapters.surfaces.endpoints import shown
 from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, ErrorKind, ToolError
 
@@ -89,7 +90,7 @@ async def listening(
         version=version("toolcrib"),
         kind="http" if url else "stdio",
         database=digest(settings.database or ""),
-        encoder=settings.encoder,
+        settings=told_settings(settings),
         environment=os.environ,
         url=url,
         publishes=publishes,

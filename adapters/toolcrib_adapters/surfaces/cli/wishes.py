@@ -19,5 +19,14 @@ def wish_of(
         version=version("toolcrib"),
         ask=ask,
         database=digest(settings.database or ""),
-        encoder=settings.encoder,
+        settings=told_settings(settings),
     )
+
+
+def told_settings(settings: CribSettings) -> dict[str, str]:
+    """The settings that change what a crib does, by the variables that set them; no secrets."""
+    return {
+        "TOOLCRIB_ENCODER": settings.encoder,
+        "TOOLCRIB_KEY_RING": str(settings.keys_file),
+        "TOOLCRIB_UPSTREAM_ADDRESSES": settings.upstream_addresses.value,
+    }
