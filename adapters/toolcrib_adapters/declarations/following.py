@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
+    from toolcrib_adapters.declarations.document import Limits, Policies
     from toolcrib_adapters.declarations.reading import DeclaredCrib
     from toolcrib_adapters.sources.file_stamps import Stamp
     from toolcrib_registry.ports import CatalogueStore, Clock
@@ -68,6 +69,7 @@ class FollowedFile:
         self._is_watched = is_watched
         self._hears_hangup = hears_hangup
         self._seen: Stamp = None
+        self._endpoint: tuple[Limits, Policies] | None = None
 
     async def start(self, store: CatalogueStore) -> DeclaredCrib:
         """Apply the file before anything runs.
@@ -111,4 +113,12 @@ class FollowedFile:
             self._say(f"warning: {warning}")
         told = [f"{d.action} {d.kind} {d.name}" for d in decided.differences]
         self._say(f"{self._file}: {', '.join(told) or 'nothing to change'}")
+        self._compare_endpoint(declared)
         return declared
+
+    def _compare_endpoint(self, declared: DeclaredCrib) -> None:
+        """Say so if the endpoint, which is open, cannot become what the file says."""
+        now = (declared.limits, declared.policies)
+        if self._endpoint not in {None, now}:
+            self._say(f"{self._file}: limits and policies changed; they hold from the next start")
+        self._endpoint = now

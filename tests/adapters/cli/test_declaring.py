@@ -173,6 +173,8 @@ async def test_a_serving_crib_follows_its_file_and_keeps_what_it_has_when_the_fi
                 await heard(process, told_by, "not applied, everything stays as it is")
                 crib_toml(tmp_path, mail, waiting, OVERLAY)
                 await heard(process, told_by, "nothing to change")
+                crib_toml(tmp_path, mail, waiting, f"{OVERLAY}[limits]\nbody_mib = 3\n")
+                await heard(process, told_by, "they hold from the next start")
 
                 # The call that ran all the while was not broken off.
                 assert not called.is_set()
@@ -238,3 +240,17 @@ async def test_the_stricter_address_policy_of_file_and_environment_holds(
             while "this machine itself" not in reason:
                 listed = await anyio.to_thread.run_sync(shell.spawn, "sources", "--json")
                 reason = listed.document["sources"][0]["reason"]
+
+
+def test_a_file_is_applied_before_standard_streams_are_served_and_watched_alone_only(
+    shell: Shell, tmp_path: Path, mail: str, waiting: str
+) -> None:
+    file = str(crib_toml(tmp_path, mail, waiting))
+    assert shell.run("serve", "--stdio", "--watch", "--config", file).code == 2
+    done = shell.spawn("serve", "--stdio", "--no-attach", "--config", file)
+    assert done.code == 0, done.err
+    assert "add source mail, add source wait, add group office" in done.err
+    assert [row["name"] for row in shell.run("sources", "--json").document["sources"]] == [
+        "mail",
+        "wait",
+    ]
