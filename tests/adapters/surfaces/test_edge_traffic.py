@@ -93,6 +93,33 @@ async def test_requests_over_the_limit_of_an_endpoint_are_told_to_come_back() ->
 
 
 @pytest.mark.promise("edge-request-limits")
+async def test_made_up_paths_do_not_get_around_the_limit() -> None:
+    gate = anyio.Event()
+
+    async def wait(scope: Scope, receive: Receive, send: Send) -> None:
+        await gate.wait()
+
+    traffic = Traffic(wait, Refusals(), most_requests=1)
+    statuses: list[int] = []
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    async def ask(number: int) -> None:
+        scope: Scope = {"type": "http", "method": "POST", "path": f"/{number}", "headers": []}
+        await traffic(scope, nothing, send)  # type: ignore[arg-type]
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(6):
+            tasks.start_soon(ask, number)
+        await until(lambda: len(statuses) == 2)
+        gate.set()
+    assert statuses == [503, 503]
+    assert traffic.requests == 0
+
+
+@pytest.mark.promise("edge-request-limits")
 async def test_one_session_cannot_take_every_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toolcrib_adapters.surfaces.edge.sessions.MOST_SESSION_REQUESTS", 2)
     assert session_ledger.MOST_SESSION_REQUESTS == 100

@@ -26,6 +26,8 @@ MOST_REQUESTS: Final = 1_000
 """So many requests of one endpoint may run at once."""
 MOST_STREAMS: Final = 4_000
 """So many clients may wait for news."""
+_ENDPOINTS: Final = 4
+"""So many endpoints may be full at the same time."""
 _RETRY_SECONDS: Final = {"Retry-After": "2"}
 _ENDING: Final = "this crib is ending; ask again in a moment"
 
@@ -123,9 +125,14 @@ class Traffic:
         finally:
             kind.discard(exchange)
             if not is_stream:
-                self._by_path -= Counter({scope["path"]: 1})
+                self._less(scope["path"])
             changed, self._changed = self._changed, anyio.Event()
             changed.set()
+
+    def _less(self, path: str) -> None:
+        self._by_path[path] -= 1
+        if not self._by_path[path]:
+            del self._by_path[path]  # strangers make paths up
 
     def _refusal(self, scope: Scope, *, is_stream: bool) -> Refusal | None:
         path = scope["path"]
@@ -134,10 +141,14 @@ class Traffic:
         if is_stream and len(self._streams) >= self._most_streams:
             text = f"{self._most_streams} clients wait for news here already"
             return Refusal("streams", 503, text, _RETRY_SECONDS)
-        if not is_stream and self._by_path[path] >= self._most_requests:
+        if not is_stream and self._is_full(path):
             text = f"{self._most_requests} requests run here already; ask again in a moment"
             return Refusal("requests", 503, text, _RETRY_SECONDS)
         return None
+
+    def _is_full(self, path: str) -> bool:
+        here, all_over = self._by_path[path], len(self._requests)
+        return here >= self._most_requests or all_over >= self._most_requests * _ENDPOINTS
 
 
 def ending(request_id: str | int | None = None) -> Refusal:
