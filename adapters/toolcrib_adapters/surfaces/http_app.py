@@ -50,6 +50,8 @@ MOST_HEADER_BYTES: Final = 32 * 1024
 DRAIN_SECONDS: Final = 10.0
 """How long running calls may take to finish when the server is told to end."""
 _CLOSE_SECONDS: Final = 1
+_KEEP_SECONDS: Final = 75
+"""Longer than proxies keep connections: one that we close first may just be carrying a request."""
 _LONGEST_HEAD: Final = 64 * 1024
 
 
@@ -186,6 +188,7 @@ async def _serve(
         access_log=False,
         lifespan="on",
         ws="none",
+        timeout_keep_alive=_KEEP_SECONDS,
         proxy_headers=False,
         timeout_graceful_shutdown=_CLOSE_SECONDS,
         server_header=False,
