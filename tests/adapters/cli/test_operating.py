@@ -53,6 +53,8 @@ def test_an_overlay_is_laid_in_parts_shown_and_taken_away_again(filled: Shell) -
     found = filled.run("search", "paper", "--json").document["results"][0]["hits"]
     assert found[0]["reference"] == "mail/send_letter@2.0.0"
 
+    assert filled.run("overlay", "mail/send_letter", "--preset", "to=7").code == 0
+    assert filled.run("show", "mail/send_letter", "--json").document["presets"] == {"to": "7"}
     assert filled.run("overlay", "mail/send_letter", "--unset", "presets").code == 0
     assert "presets" not in filled.run("overlays", "--json").document["overlays"][0]["overlay"]
     cleared = filled.run("overlay", "mail/send_letter", "--clear")
@@ -84,7 +86,10 @@ def test_a_hidden_tool_is_shown_to_the_operator_only(filled: Shell) -> None:
         (["mail/send_leter", "--hide"], "the nearest names are mail__send_letter"),
         (["mail/send_letter@^1", "--hide"], "an overlay is for all versions"),
         (["mail/send_letter", "--preset", "from=me"], "unknown argument 'from'"),
-        (["mail/send_letter", "--preset", "to=7"], "refuses: at /to: expected type string"),
+        (
+            ["wait/wait_for", "--preset", "seconds=long"],
+            "at /seconds: expected type number",
+        ),
         (["mail/send_letter", "--preset", "to"], "is not NAME=VALUE"),
         (["mail/send_letter", "--unset", "titel"], "an overlay has no part 'titel'"),
         (["mail/send_letter", "--timeout", "0"], "wrong at timeout_seconds"),

@@ -15,7 +15,7 @@ from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_protocol.json_value import dump_json, parse_json
 from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.version import VersionRange
-from toolcrib_registry.overlaying import put_overlay
+from toolcrib_registry.overlaying import newest_offered, put_overlay
 from toolcrib_registry.retirement import is_misfit
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def overlay(
         list[str] | None,
         typer.Option(
             help="NAME=VALUE: send this with every call; callers neither see nor choose it. "
-            "VALUE is JSON, or else text; repeatable."
+            "VALUE is text where the argument is, else JSON; repeatable."
         ),
     ] = None,
     hide_argument: Annotated[
@@ -110,11 +110,11 @@ def overlay(
         "idempotent": idempotent,
         "open_world": open_world,
         "timeout_seconds": timeout,
-        "presets": dict(map(_preset, preset)) if preset else None,
         "hidden_arguments": [*dict.fromkeys(hide_argument)] if hide_argument else None,
         "hidden": hide,
     }
-    wish = _Wish({k: v for k, v in told.items() if v is not None}, tuple(unset or ()), clear)
+    kept = {name: value for name, value in told.items() if value is not None}
+    wish = _Wish(kept, dict(map(_pair, preset or ())), tuple(unset or ()), clear)
 
     async def work() -> JsonObject:
         wish.check()
@@ -155,8 +155,15 @@ def overlays(home: HomeOption = None, as_json: JsonOption = False) -> None:
 class _Wish:
     """What the command line asks for."""
 
-    def __init__(self, told: Mapping[str, Json], unset: tuple[str, ...], clear: bool) -> None:
+    def __init__(
+        self,
+        told: Mapping[str, Json],
+        presets: Mapping[str, str],
+        unset: tuple[str, ...],
+        clear: bool,
+    ) -> None:
         self._told = told
+        self._presets = presets
         self._unset = tuple(name.replace("-", "_") for name in unset)
         self._clear = clear
 
@@ -166,7 +173,7 @@ class _Wish:
         Raises:
             ToolError: `invalid_settings`.
         """
-        if not self._told and not self._unset and not self._clear:
+        if not (self._told or self._presets or self._unset or self._clear):
             raise ToolError(
                 INVALID_SETTINGS,
                 "say what to lay over the tool, for example --when-to-use TEXT or --read-only; "
@@ -179,15 +186,17 @@ class _Wish:
                 INVALID_SETTINGS, f"an overlay has no part {unknown[0]!r}; its parts are {parts}"
             )
 
-    def on(self, known: OverlayRecord | None) -> Overlay:
-        """The overlay that there shall be.
+    def on(self, known: OverlayRecord | None, tool: ToolRecord) -> Overlay:
+        """The overlay that there shall be on a tool.
 
         Raises:
             ToolError: `invalid_settings`, naming the part.
         """
+        presets = {name: _value(name, text, tool) for name, text in self._presets.items()}
+        told = {**self._told, **({"presets": presets} if presets else {})}
         facts = {} if known is None or self._clear else known.overlay.as_json()
         kept = {name: value for name, value in facts.items() if name not in self._unset}
-        joined = {name: _joined(kept.get(name), value) for name, value in self._told.items()}
+        joined = {name: _joined(kept.get(name), value) for name, value in told.items()}
         return Overlay.read({**kept, **joined})
 
 
@@ -208,7 +217,7 @@ async def _lay(crib: Crib, ref: str, wish: _Wish) -> JsonObject:
     def decide(snapshot: Snapshot) -> list[Change]:
         nonlocal before
         before = snapshot
-        return put_overlay(snapshot, tool, wish.on(snapshot.overlays.get(tool)), now)
+        return put_overlay(snapshot, tool, _wanted(snapshot, tool, wish), now)
 
     after = await crib.catalogue.change(decide)
     laid = after.overlays.get(tool)
@@ -219,6 +228,10 @@ async def _lay(crib: Crib, ref: str, wish: _Wish) -> JsonObject:
         "before": _version(before.tools[tool]),
         "outcome": _outcome(before, after, tool),
     }
+
+
+def _wanted(snapshot: Snapshot, tool: ToolId, wish: _Wish) -> Overlay:
+    return wish.on(snapshot.overlays.get(tool), snapshot.tools[tool])
 
 
 def known_tool(snapshot: Snapshot, ref: str) -> ToolId:
@@ -289,11 +302,21 @@ def _example(text: str) -> Json:
         raise typer.BadParameter(error.message, param_hint="--example") from error
 
 
-def _preset(text: str) -> tuple[str, Json]:
+def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--preset")
+    return name, value
+
+
+def _value(name: str, text: str, tool: ToolRecord) -> Json:
+    """A preset as it was meant: an account number is text if the argument is."""
+    offered = newest_offered(tool)
+    arguments = offered.offered.input_schema.get("properties") if offered else None
+    argument = arguments.get(name) if isinstance(arguments, dict) else None
+    if isinstance(argument, dict) and argument.get("type") == "string":
+        return text
     try:
-        return name, parse_json(value)
+        return parse_json(text)
     except ToolError:
-        return name, value
+        return text
