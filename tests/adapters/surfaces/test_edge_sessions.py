@@ -13,6 +13,9 @@ from tests.adapters.surfaces.bench import Bench
 from tests.adapters.surfaces.doors import call_raw, over_http
 from tests.adapters.surfaces.old_client import ACCEPT, HELLO, message_of, old_client
 from toolcrib_adapters.surfaces.edge.edge import Backstage
+from toolcrib_adapters.surfaces.edge.refusals import Refusals
+from toolcrib_adapters.surfaces.edge.session_ledger import SessionLedger
+from toolcrib_adapters.surfaces.edge.sessions import Sessions
 from toolcrib_adapters.surfaces.http_app import HttpSettings
 from toolcrib_adapters.surfaces.request_ids import RequestIds
 from toolcrib_adapters.telemetry.metrics import Metrics
@@ -20,6 +23,8 @@ from toolcrib_registry.hand_clock import HandClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from starlette.types import Receive, Scope, Send
 
     from toolcrib_protocol.json_value import Json, JsonObject
 
@@ -344,3 +349,32 @@ async def test_a_body_that_is_no_request_is_the_protocols_to_refuse(body: bytes)
         refused = await client.http.post(url, content=body, headers=headers)
         assert refused.status_code == 400
         assert await client.is_open()
+
+
+@pytest.mark.promise("field-o34-idle-sessions")
+async def test_a_session_that_cannot_be_ended_does_not_stop_the_others_from_being(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = HandClock()
+    ended: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        session_id = dict(scope["headers"])[b"mcp-session-id"].decode()
+        ended.append(session_id)
+        if session_id == "bad":
+            raise RuntimeError("a fault")
+
+    ledger = SessionLedger(most=5, idle_seconds=10)
+    for session_id in ("bad", "good"):
+        ledger.reserve()
+        ledger.opened("/mcp", session_id, 0)
+    sessions = Sessions(app, ledger, Refusals(), clock, idle_seconds=10)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(sessions.run)
+        await clock.sleeper()
+        clock.advance(20)
+        await until(lambda: len(ended) == 2)
+        tasks.cancel_scope.cancel()
+    assert ended == ["bad", "good"]
+    assert len(ledger) == 0
+    assert "could not be ended" in caplog.text

@@ -229,7 +229,10 @@ class Sessions:
             "server": None,
         }
         with anyio.move_on_after(_END_SECONDS):
-            await self._app(scope, whole(b"", _gone), _unheard)
+            try:
+                await self._app(scope, whole(b"", _gone), _unheard)
+            except Exception:  # noqa: BLE001 - the border of the sweeper: one session must not end it
+                _log.exception("a session could not be ended")
 
 
 class _Answer:
