@@ -42,6 +42,7 @@ _FRESH_SECONDS: Final = 30.0
 _TOLD_SECONDS: Final = 300.0
 """How long it is kept if the source says when it changes."""
 _RELIST_SECONDS: Final = 30.0
+_REMIND_SECONDS: Final = 300.0
 _JUDGED_AT_ONCE: Final = 100
 _OF_NOTICE: Final = {
     NoticeKind.PROMPTS_CHANGED: (PROMPTS,),
@@ -177,24 +178,40 @@ class Offerings:
         """Read again what sources say has changed, until cancelled."""
         end = self._notices.hear(self._note)
         try:
-            while True:
-                await self._settling.settled()
-                stale, self._stale = self._stale, set()
-                async with anyio.create_task_group() as tasks:
-                    for source, kind in stale:
-                        tasks.start_soon(self._read_again, source, kind)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._remind)
+                await self._keep_reading()
         finally:
             end()
 
+    async def _keep_reading(self) -> None:
+        while True:
+            await self._settling.settled()
+            stale, self._stale = self._stale, set()
+            async with anyio.create_task_group() as tasks:
+                for source, kind in stale:
+                    tasks.start_soon(self._read_again, source, kind)
+
+    async def _remind(self) -> None:
+        """Read what was read before again, now and then, where nobody says that it changed."""
+        while True:
+            await self._clock.sleep(_REMIND_SECONDS)
+            for key in list(self._kept):
+                part = self.part(key[0], key[1].part)
+                if part is not None and part.get("listChanged") is not True:
+                    self._expire(key)
+
+    def _expire(self, key: tuple[str, OfferKind]) -> None:
+        kept = self._kept.get(key)
+        if kept is not None:
+            self._kept[key] = _Kept(kept.entries, -inf)
+        if key[1] in self._wanted:
+            self._stale.add(key)
+            self._settling.stir()
+
     def _note(self, notice: Notice) -> None:
         for kind in _OF_NOTICE.get(notice.kind, ()):
-            key = (notice.source, kind)
-            kept = self._kept.get(key)
-            if kept is not None:
-                self._kept[key] = _Kept(kept.entries, -inf)
-            if kind in self._wanted:
-                self._stale.add(key)
-                self._settling.stir()
+            self._expire((notice.source, kind))
 
     async def _read_again(self, source: str, kind: OfferKind) -> None:
         had = (source, kind) in self._kept

@@ -157,6 +157,24 @@ async def test_a_notice_makes_a_new_list_only_of_what_somebody_asked_for() -> No
     assert (shop.asked, changed, shop.listeners) == (4, [PROMPTS], [])
 
 
+@pytest.mark.promise("field-o23-list-changes")
+@pytest.mark.parametrize(("tells", "asked"), [(False, 2), (True, 1)])
+async def test_a_source_that_tells_no_changes_is_asked_again_now_and_then(
+    tells: bool, asked: int
+) -> None:
+    shop = Shop(offers={"prompts": {"listChanged": tells}}, ttl=1_000_000)
+    offerings, clock = opened(shop)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(offerings.run)
+        await names(offerings)
+        for seconds in (300, 0.2):
+            await anyio.wait_all_tasks_blocked()
+            clock.advance(seconds)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    assert shop.asked == asked
+
+
 async def test_a_list_says_which_sources_are_missing_from_it() -> None:
     async with hall(desk="stdio") as alone:
         desk = next(iter(alone.catalogue.snapshot.sources.values()))
