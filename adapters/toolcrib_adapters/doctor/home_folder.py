@@ -26,10 +26,15 @@ _PRIVATE: Final = ("crib.db", "crib.db-wal", "crib.db-shm", "crib.log", "connect
 """What holds settings with secrets in them, or may."""
 
 
+def has_crib(settings: CribSettings) -> bool:
+    """Whether there is a catalogue to look at; one elsewhere says so itself."""
+    return settings.database is not None or (settings.home / "crib.db").is_file()
+
+
 def home_findings(settings: CribSettings) -> Iterator[Finding]:
     """What is wrong with the folder and the files in it."""
     home = settings.home
-    if not home.is_dir():
+    if not has_crib(settings):
         yield Finding(
             "home",
             Severity.PROBLEM,
@@ -38,6 +43,8 @@ def home_findings(settings: CribSettings) -> Iterator[Finding]:
             "TOOLCRIB_HOME names another folder",
             str(home),
         )
+        return
+    if not home.is_dir():
         return
     yield from _access(home)
     yield from _space(home)

@@ -40,7 +40,7 @@ def test_of_a_crib_that_is_well_it_says_so(shell: Shell, mail: str) -> None:
     found = findings(shell)
     assert [*found] == ["quarantine"]
     assert "broken" in found["quarantine"]["text"]
-    (shell.home / "crib.db").unlink()
+    shell.run("remove", "mail")
     done = shell.run("doctor")
     assert (done.code, "nothing is wrong" in done.out) == (0, True)
     assert "toolcrib 0." in done.out
@@ -52,6 +52,15 @@ def test_a_home_that_is_not_there_is_not_made(shell: Shell) -> None:
     assert str(shell.home) in found["home"]["text"]
     assert "toolcrib import" in found["home"]["mend"]
     assert not shell.home.exists()
+    shell.home.mkdir()
+    assert "home" in findings(shell)
+    assert [*shell.home.iterdir()] == []
+
+
+def test_a_crib_in_a_database_elsewhere_needs_no_home(shell: Shell, tmp_path: Path) -> None:
+    other = Shell(shell.home, database=f"sqlite:///{tmp_path / 'elsewhere.db'}")
+    other.run("tools")
+    assert findings(other) == {}
 
 
 @pytest.mark.promise("doctor-says")

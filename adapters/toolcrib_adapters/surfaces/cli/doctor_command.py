@@ -14,7 +14,7 @@ import typer
 from anyio import to_thread
 
 from toolcrib_adapters.doctor.finding import Finding, Severity
-from toolcrib_adapters.doctor.home_folder import home_findings
+from toolcrib_adapters.doctor.home_folder import has_crib, home_findings
 from toolcrib_adapters.doctor.processes import my_processes, orphan_findings
 from toolcrib_adapters.doctor.source_settings import source_findings
 from toolcrib_adapters.extras import load
@@ -92,7 +92,7 @@ async def _examined(session: Session) -> tuple[JsonObject, list[Finding]]:
     settings = session.settings
     findings = [*home_findings(settings)]
     facts = _versions()
-    if findings and findings[0].check == "home" and not settings.home.is_dir():
+    if not has_crib(settings):
         return facts, findings
     there: Welcome | None = None
     if CAN_ATTACH:
