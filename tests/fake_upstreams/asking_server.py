@@ -6,6 +6,8 @@ first. Its tools:
 
     ask         asks the questions that `questions` names (form, url, model, folders), all at once
     ask_again   asks for a name, then for an age
+    ask_for_ever  asks again after each answer (2026-07-28 only)
+    later       asks for nothing but to be called again (2026-07-28 only)
     wait        never ends; notes that it was cancelled
     quiet       asks nothing
     steps       reports progress, `steps` times
@@ -69,7 +71,8 @@ QUESTIONS: dict[str, Answer] = {
         },
     },
 }
-NAMES = ("ask", "ask_again", "wait", "quiet", "seen", "steps", "fail")
+ODD = ("ask_for_ever", "later")
+NAMES = ("ask", "ask_again", "wait", "quiet", "seen", "steps", "fail", *ODD)
 seen: dict[str, list[Any]] = {"capabilities": [], "answers": [], "cancelled": [], "tokens": []}
 
 
@@ -89,14 +92,15 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Answer
                 return await ask(ctx, given.get("questions", ["form"]))
             case "ask_again":
                 return await ask_again(ctx)
+            case "ask_for_ever" | "later":
+                return await ask_oddly(ctx, params.name)
             case "wait":
                 await ctx.session.report_progress(1, 2, "waiting")
                 await anyio.sleep_forever()
             case "seen":
                 return told(seen)
             case "steps":
-                for step in range(given["steps"]):
-                    await ctx.session.report_progress(step, given["steps"], f"step {step}")
+                await report(ctx, given["steps"])
             case "fail":
                 block = {"type": "text", "text": "it broke"}
                 return {"content": [block], "isError": True, "resultType": "complete"}
@@ -105,6 +109,20 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Answer
         raise
     seen["tokens"].append((ctx.meta or {}).get("progress_token"))
     return told({"quiet": given})
+
+
+async def ask_oddly(ctx: Context, name: str) -> Answer:
+    if name == "ask_for_ever":
+        asked = {"form": QUESTIONS["form"]}
+        return {"resultType": "input_required", "inputRequests": asked}
+    if (ctx.params or {}).get("requestState") is None:
+        return {"resultType": "input_required", "requestState": "s-2"}
+    return told({})
+
+
+async def report(ctx: Context, steps: int) -> None:
+    for step in range(steps):
+        await ctx.session.report_progress(step, steps, f"step {step}")
 
 
 async def ask(ctx: Context, names: list[str]) -> Answer:

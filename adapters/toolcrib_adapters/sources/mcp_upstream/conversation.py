@@ -61,6 +61,11 @@ class Conversation:
         self._asking: set[anyio.CancelScope] = set()
         self._ended = anyio.Event()
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it waits for an answer."""
+        return bool(self._asking)
+
     async def carry(self, request: Awaitable[JsonObject]) -> JsonObject | None:
         """The raw answer of the request; None if it was given up after a question was declined.
 

@@ -10,7 +10,7 @@ wrong person.
 from __future__ import annotations
 
 from collections import OrderedDict
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from toolcrib_registry.patience import Patience
 
 _current: ContextVar[Conversation | None] = ContextVar("conversation", default=None)
+_WAITING_SHARE: Final = 0.9
+"""What part of its time a call may wait for its turn; with less left it would not be answered."""
 _MOST_PAGES: Final = 1_000
 _MOST_TOOLS: Final = 10_000
 
@@ -49,7 +51,9 @@ class Desk:
         self._asking_tools: set[str] = set()
         self._silent_tools: set[str] = set()
         self._pages: OrderedDict[str, Callable[[str], Awaitable[None]]] = OrderedDict()
-        self._turn = anyio.Lock()
+        # Not a lock: who asks is noted in another task than the one of the call.
+        self._turn = anyio.Semaphore(1)
+        self._turn_of: Conversation | None = None
 
     @asynccontextmanager
     async def call(self, conversation: Conversation, patience: Patience) -> AsyncIterator[None]:
@@ -58,9 +62,8 @@ class Desk:
         Raises:
             ToolError: `at_capacity`: it was not its turn within its time; nothing was called.
         """
-        waits = self._is_shared and conversation.tool in self._asking_tools
-        if waits:
-            await self._take_turn(conversation.tool, patience)
+        if self._is_shared and conversation.tool in self._asking_tools:
+            await self._take_turn(conversation, patience)
         self._in_flight.append(conversation)
         token = _current.set(conversation)
         try:
@@ -69,18 +72,27 @@ class Desk:
         finally:
             _current.reset(token)
             self._in_flight.remove(conversation)
-            if waits:
+            if self._turn_of is conversation:
+                self._turn_of = None
                 self._turn.release()
 
-    async def _take_turn(self, tool: str, patience: Patience) -> None:
-        with patience.limit():
+    async def _take_turn(self, conversation: Conversation, patience: Patience) -> None:
+        with anyio.move_on_after(patience.left * _WAITING_SHARE):
             await self._turn.acquire()
+            self._turn_of = conversation
             return
         text = (
-            f"another call of {self._source} is waiting for an answer of its caller, and {tool!r} "
-            "asks, too; nothing was called"
+            f"another call of {self._source} is waiting for an answer of its caller, and "
+            f"{conversation.tool!r} asks, too; nothing was called"
         )
         raise ToolError(AT_CAPACITY, text, ErrorKind.RETRYABLE)
+
+    def _keep_turn(self, conversation: Conversation) -> None:
+        """Whoever asks for the first time did not wait for a turn, but others wait for it now."""
+        if self._is_shared and self._turn_of is None:
+            with suppress(anyio.WouldBlock):
+                self._turn.acquire_nowait()
+                self._turn_of = conversation
 
     async def asked(self, method: str, params: JsonObject) -> JsonObject:
         """Answer a question of the upstream.
@@ -95,6 +107,7 @@ class Desk:
             return _no(question, INVALID_REQUEST, text)
         self._note_asking(conversation.tool)
         self._note_page(question, conversation)
+        self._keep_turn(conversation)
         try:
             answer = await conversation.answer(question)
         except AnswerError as error:
@@ -112,7 +125,8 @@ class Desk:
             able = [one for one in able if one.tool not in self._silent_tools]
         if len(able) == 1:
             return able[0]
-        for one in able:
+        # Who waits for an answer most likely does not ask, and its caller is thinking.
+        for one in [one for one in able if not one.is_waiting] or able:
             self._note_asking(one.tool)
             one.decline(_unclear(self._source, one, question))
         return None

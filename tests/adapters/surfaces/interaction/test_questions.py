@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
 import pytest
 
 from tests.adapters.surfaces.doors import over_http
+from tests.adapters.surfaces.interaction.asking import ASK, reply, told
 from tests.adapters.surfaces.interaction.counter import (
     CALLERS,
     UPSTREAMS,
@@ -18,6 +19,9 @@ from tests.adapters.surfaces.interaction.counter import (
     client_of,
     counter,
 )
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import JsonObject
 
 ALL = ["form", "url", "model", "folders"]
 
@@ -202,3 +206,42 @@ async def test_a_process_can_be_held_to_the_older_generation(caller: str) -> Non
     ):
         result = await client.call_tool("desk__ask", {"questions": ["form"]})
     assert result.structured_content == {"form": {"action": "accept", "content": {"name": "Ada"}}}
+
+
+@pytest.mark.promise("interaction-questions")
+async def test_a_source_that_asks_for_ever_is_stopped_and_one_that_wants_time_gets_it() -> None:
+    person = Person()
+    async with counter("stdio") as made, client_of(made.server(), "legacy", person) as client:
+        endless = await client.call_tool("desk__ask_for_ever", {})
+        later = await client.call_tool("desk__later", {})
+    assert error_of(endless)["code"] == "upstream_protocol"
+    assert "asked 10 times" in error_of(endless)["message"]
+    assert later.structured_content == {}
+
+
+@pytest.mark.promise("interaction-attribution")
+async def test_a_second_call_that_asks_waits_its_turn_no_longer_than_it_may() -> None:
+    in_time: JsonObject = {"io.toolcrib/timeout_seconds": 0.2}
+    async with counter("stdio legacy") as made, over_http(made.server()) as url:
+        first = await told(url, ASK)
+        waiting = await told(url, ASK, in_time)
+        quiet = await told(url, {"name": "desk__quiet", "arguments": {}}, in_time)
+        done = await told(url, reply(first, ASK))
+    error = waiting["result"]["_meta"]["io.toolcrib/error"]
+    assert (error["code"], error["kind"]) == ("at_capacity", "retryable")
+    assert "nothing was called" in error["message"]
+    assert quiet["result"]["structuredContent"] == {"quiet": {}}
+    assert done["result"]["structuredContent"]["form"]["action"] == "accept"
+
+
+@pytest.mark.promise("interaction-parked")
+async def test_a_call_that_could_be_parked_has_its_time_limit_all_the_same() -> None:
+    silent: JsonObject = {"name": "desk__wait", "arguments": {"who": "me"}}
+    async with counter("http legacy") as made, over_http(made.server()) as url:
+        answer = await told(url, silent, {"io.toolcrib/timeout_seconds": 0.3})
+        with anyio.fail_after(30):
+            while not (seen := (await made.seen())["cancelled"]):
+                await anyio.lowlevel.checkpoint()
+    error = answer["result"]["_meta"]["io.toolcrib/error"]
+    assert error["details"]["cause"] == "tool_timed_out"
+    assert [call["who"] for call in seen] == ["me"]

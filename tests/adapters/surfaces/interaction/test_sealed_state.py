@@ -17,6 +17,14 @@ from mcp.client.client import Client
 
 from tests.adapters.cli.running import COMMAND, Shell
 from tests.adapters.surfaces.doors import over_http, post, raw_request
+from tests.adapters.surfaces.interaction.asking import (
+    ABLE,
+    ANSWER,
+    ASK,
+    THROUGH,
+    reply,
+    told,
+)
 from tests.adapters.surfaces.interaction.counter import ASKING, behind, counter, started
 from tests.fake_upstreams import HERE
 from toolcrib_adapters.surfaces.interaction.sealing import Seal, SealedState
@@ -25,25 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from toolcrib_protocol.json_value import JsonObject
-
-ABLE: JsonObject = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
-ANSWER: JsonObject = {"action": "accept", "content": {"name": "Ada"}}
-ASK: JsonObject = {"name": "desk__ask", "arguments": {"questions": ["form"]}}
-THROUGH: JsonObject = {"name": "call_tool", "arguments": {**ASK}}
-
-
-async def told(url: str, params: JsonObject) -> Any:
-    """The JSON-RPC message that answers a `tools/call` of a client that can be asked."""
-    async with httpx2.AsyncClient(timeout=60) as http:
-        request = raw_request("tools/call", {**params, "_meta": ABLE})
-        return (await post(http, url, request)).json()
-
-
-def reply(question: Any, params: JsonObject, answer: JsonObject = ANSWER) -> JsonObject:
-    """The call again, with the answer to the one question."""
-    (key,) = question["result"]["inputRequests"]
-    state = question["result"]["requestState"]
-    return {**params, "inputResponses": {key: answer}, "requestState": state}
 
 
 @dataclass
