@@ -227,3 +227,23 @@ async def test_tasks_are_for_those_who_declare_them() -> None:
             unknown = await old.ask(9, "tasks/get", {"taskId": begun["taskId"]})
     assert other["error"]["code"] == -32020
     assert '"code":-32601' in unknown.text
+
+
+@pytest.mark.promise("interaction-source-tasks")
+async def test_another_replica_knows_where_the_task_of_a_source_is_and_not_where_ours_are() -> None:
+    keys = (b"k" * 32,)
+    board = TaskBoard(HandClock(), long_seconds=0.0)
+    async with (
+        tasks_server() as made,
+        over_http(made.server(lambda: keys)) as first,
+        over_http(made.server(lambda: keys)) as second,
+        desk(made, board) as third,
+    ):
+        begun = await Desk(first).call("desk__slow_compute", seconds=600)
+        elsewhere = await Desk(second).task(begun["taskId"], "working")
+        await Desk(second).ask("tasks/cancel", taskId=begun["taskId"])
+        ended = await Desk(first).task(begun["taskId"], "cancelled")
+        ours = await third.call("desk__greet", name="Ada")
+        lost = await Desk(first).ask("tasks/get", taskId=ours["taskId"])
+    assert elsewhere["taskId"] == ended["taskId"] == begun["taskId"]
+    assert lost["error"]["code"] == -32602
