@@ -83,6 +83,7 @@ def paged(key: str, entries: list[Answer], params: types.PaginatedRequestParams 
 
 
 async def list_tools(_ctx: Context, _params: Any) -> Answer:
+    seen["asked"]["tools/list"] += 1
     meta = {"ui": {"resourceUri": "desk://notes"}}
     tools = [
         {"name": name, "inputSchema": {"type": "object"}, "icons": [ICON], "_meta": meta}
@@ -92,7 +93,8 @@ async def list_tools(_ctx: Context, _params: Any) -> Answer:
 
 
 async def list_resources(_ctx: Context, params: types.PaginatedRequestParams | None) -> Answer:
-    seen["asked"]["resources/list"] += 1
+    if params is None or params.cursor is None:
+        seen["asked"]["resources/list"] += 1
     return paged("resources", resources, params)
 
 

@@ -59,13 +59,14 @@ async def test_fifty_notices_in_a_second_make_two_new_lists_and_one_notice_to_ca
     ):
         assert await look(client) == (2, 2)
         await tasks.start(newer.hear, modern)
-        before = (await made.seen("desk"))["asked"]["prompts/list"]
+        before = (await made.seen("desk"))["asked"]
         await made.call("desk", "change", name="new", times=50, pause=0.02)
         await older.until(lambda told: all(told.of(kind) for kind in LISTS))
         assert await look(client) == (3, 3)
-        after = (await made.seen("desk"))["asked"]["prompts/list"]
+        after = (await made.seen("desk"))["asked"]
         tasks.cancel_scope.cancel()
-    assert after - before <= 2
+    for method in ("prompts/list", "resources/list", "tools/list"):
+        assert after[method] - before[method] <= 2
     assert [len(older.of(kind)) for kind in LISTS] == [1, 1]
     assert older.of(ToolListChangedNotification) == []
     assert sorted(newer.names) == ["PromptsListChanged", "ResourcesListChanged"]
