@@ -156,7 +156,7 @@ async def open_link(place: Place, wish: Wish) -> Link:
             link = await greeted(place, wish)
             if link is not None:
                 return link
-            async with _turn(place):
+            async with turn(place):
                 link = await greeted(place, wish)
                 if link is not None:
                     return link
@@ -170,7 +170,7 @@ async def open_link(place: Place, wish: Wish) -> Link:
 
 
 @asynccontextmanager
-async def _turn(place: Place) -> AsyncIterator[None]:
+async def turn(place: Place) -> AsyncIterator[None]:
     """The right to start a crib, one client at a time."""
     while True:
         with held(place.starting) as is_mine_now:

@@ -15,7 +15,7 @@ import anyio
 
 from toolcrib_adapters.expansion import variables_in
 from toolcrib_adapters.surfaces.attach.greeting import Wish, digest
-from toolcrib_adapters.surfaces.attach.link import ask
+from toolcrib_adapters.surfaces.attach.link import ask, turn
 from toolcrib_adapters.surfaces.attach.listener import Identity, Listener
 from toolcrib_adapters.surfaces.attach.place import Place, held
 from toolcrib_adapters.surfaces.cli.running_crib import called, counts
@@ -144,12 +144,14 @@ async def take_over(settings: CribSettings, locks: ExitStack) -> Welcome | None:
     Raises:
         ToolError: it neither listens nor ends.
     """
-    there = await take_lock(settings, locks)
-    if there is None or there.kind == "http":
-        return there
-    with anyio.move_on_after(_PREDECESSOR_SECONDS):
-        while there is not None and there.kind == "stdio":
-            await ask(Place(settings.home), Wish(ask="retire"))
-            await anyio.sleep(_POLL_SECONDS)
-            there = await take_lock(settings, locks)
+    place = Place(settings.home)
+    place.make_home()
+    # As long as it is our turn no client starts a crib that would be first.
+    async with turn(place):
+        there = await take_lock(settings, locks)
+        with anyio.move_on_after(_PREDECESSOR_SECONDS):
+            while there is not None and there.kind == "stdio":
+                await ask(place, Wish(ask="retire"))
+                await anyio.sleep(_POLL_SECONDS)
+                there = await take_lock(settings, locks)
     return there
