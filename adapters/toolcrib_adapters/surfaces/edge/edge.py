@@ -118,9 +118,10 @@ class Edge:
             await self._traffic.idle()
         if self._traffic.requests:
             _log.warning("%d requests did not finish in %g s", self._traffic.requests, seconds)
-            self._backstage.interrupt()
-            with anyio.move_on_after(_ANSWER_SECONDS):
-                await self._traffic.idle()
+        # Also without requests: calls may go on whose clients will ask for the answer later.
+        self._backstage.interrupt()
+        with anyio.move_on_after(_ANSWER_SECONDS):
+            await self._traffic.idle()
         with anyio.move_on_after(_ANSWER_SECONDS):
             await self._traffic.end_all()
 
