@@ -147,6 +147,7 @@ async def test_the_client_is_the_nearest_address_that_is_no_proxy_of_ours(
 async def test_the_address_that_a_connection_came_in_on_is_a_name_of_the_endpoint() -> None:
     rules = HostRules.of("0.0.0.0")
     assert rules.admit_host("192.168.7.7:8765", "192.168.7.7")
+    assert rules.admit_host("192.168.7.7", "::ffff:192.168.7.7")
     assert rules.admit_host("[fd00::7]:8765", "fd00::7")
     assert not rules.admit_host("192.168.7.8:8765", "192.168.7.7")
     assert not rules.admit_host("", "")

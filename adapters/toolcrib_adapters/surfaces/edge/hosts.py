@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 _ANY_PORT: Final = ":*"
+_MAPPED: Final = "::ffff:"
+"""How a socket for both families writes addresses of IPv4."""
 
 
 def is_loopback(host: str) -> bool:
@@ -106,7 +108,8 @@ class HostRules:
             local_address: the address that the connection came in on. A client that names just
                 that was not led here by a name, so it passes.
         """
-        return self.hosts.admit(value) or (local_address != "" and _bare(value) == local_address)
+        here = local_address.removeprefix(_MAPPED)
+        return self.hosts.admit(value) or (here != "" and _bare(value) == here)
 
     def admit_origin(self, value: str) -> bool:
         """Whether a page of this origin may ask."""
