@@ -86,12 +86,19 @@ def total(outcomes: Outcomes) -> Outcome:
     )
 
 
+def differing(alone: Outcomes, behind: Outcomes) -> list[str]:
+    """The scenarios in which a server comes to something else behind toolcrib than alone."""
+    return [name for name in sorted(alone) if _counts(alone[name]) != _counts(behind.get(name))]
+
+
 def differences(alone: Outcomes, behind: Outcomes) -> list[str]:
-    """In words, where a server comes to less behind toolcrib than alone."""
+    """The same in words."""
     return [
-        f"{name}: alone {outcome}, behind toolcrib {behind.get(name, 'not run')}; "
+        f"{name}: alone {alone[name]}, behind toolcrib {behind.get(name, 'not run')}; "
         + "; ".join(behind[name].faults if name in behind else ())
-        for name, outcome in sorted(alone.items())
-        if (found := behind.get(name)) is None
-        or (found.passed, found.failed) != (outcome.passed, outcome.failed)
+        for name in differing(alone, behind)
     ]
+
+
+def _counts(outcome: Outcome | None) -> tuple[int, int] | None:
+    return None if outcome is None else (outcome.passed, outcome.failed)

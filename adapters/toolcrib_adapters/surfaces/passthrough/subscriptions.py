@@ -67,13 +67,17 @@ class Subscriptions:
     ) -> types.EmptyResult:
         """Answer `resources/subscribe`."""
         shown, connection = str(params.uri), connection_of(ctx)
-        held = connection.state.setdefault(_HELD, {})
+        if _HELD not in connection.state:
+            connection.state[_HELD] = {}
+            connection.exit_stack.push_async_callback(self._leave, connection.state[_HELD])
+        held: dict[str, Owned] = connection.state[_HELD]
         if shown not in held:
             owned = await self._resources.owner(ctx, shown, _SUBSCRIBE)
             source, uri = owned
             await relayed(self._offers.offerings, ctx, source, _SUBSCRIBE, {"uri": uri})
-            if not held:
-                connection.exit_stack.push_async_callback(self._leave, held)
+            if shown in held:
+                # Asked for twice at the same time: once is enough.
+                await relayed(self._offers.offerings, ctx, source, _UNSUBSCRIBE, {"uri": uri})
             held[shown] = owned
         return types.EmptyResult()
 
@@ -126,13 +130,19 @@ class Subscriptions:
     async def _leave(self, held: dict[str, Owned]) -> None:
         """End what a caller that left was subscribed to."""
         context = CallContext(_END_SECONDS, LOCAL_CALLER)
+
+        async def end(source: str, uri: str) -> None:
+            try:
+                provider = self._offers.offerings.provider(source)
+                await provider.request(_UNSUBSCRIBE, {"uri": uri}, context)
+            except ToolError as error:
+                _log.info("%r still tells changes of %.200r: %s", source, uri, error.message)
+
         with anyio.move_on_after(_END_SECONDS, shield=True):
-            for source, uri in held.values():
-                try:
-                    provider = self._offers.offerings.provider(source)
-                    await provider.request(_UNSUBSCRIBE, {"uri": uri}, context)
-                except ToolError as error:
-                    _log.info("%r still tells changes of %.200r: %s", source, uri, error.message)
+            # All at once: sources count at once, and one that is slow must not keep the others.
+            async with anyio.create_task_group() as tasks:
+                for source, uri in held.values():
+                    tasks.start_soon(end, source, uri)
         held.clear()
 
     def note(self, notice: Notice) -> None:

@@ -212,3 +212,18 @@ async def test_a_source_is_told_once_for_all_callers_and_again_when_the_last_has
         with anyio.fail_after(PATIENCE):
             while (await made.seen("desk"))["unwatched"] != ["desk://notes"]:
                 pass
+
+
+@pytest.mark.promise("pass-subscriptions")
+async def test_a_caller_that_subscribes_twice_at_once_is_counted_once() -> None:
+    async with hall(desk="http") as made:
+        async with (
+            made.client("legacy", made.group("desk")) as client,
+            anyio.create_task_group() as tasks,
+        ):
+            for _ in range(5):
+                tasks.start_soon(client.session.subscribe_resource, "desk://notes")
+        with anyio.fail_after(PATIENCE):
+            while (await made.seen("desk"))["unwatched"] != ["desk://notes"]:
+                pass
+        assert (await made.seen("desk"))["watched"] == ["desk://notes"]
