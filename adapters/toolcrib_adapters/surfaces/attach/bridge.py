@@ -85,17 +85,19 @@ class _Bridge:
                 await self._unlink(link)
                 if self._client_has_gone:
                     break
-                link = await self._next_link()
+                link = await self._next_link(link)
             tasks.cancel_scope.cancel()
 
-    async def _next_link(self) -> Link:
-        """A link to the next crib.
+    async def _next_link(self, ended: Link) -> Link:
+        """A link to the crib after one that ended.
 
         Raises:
             ToolError: cribs end as soon as they have started.
         """
-        now = anyio.current_time()
-        self._short_lives = self._short_lives + 1 if now - self._born < _SHORT_LIFE_SECONDS else 0
+        was_short = anyio.current_time() - self._born < _SHORT_LIFE_SECONDS
+        # One that was told to end lived as long as it should.
+        is_fault = was_short and not ended.is_retiring
+        self._short_lives = self._short_lives + 1 if is_fault else 0
         if self._short_lives >= _MOST_SHORT_LIVES:
             raise ToolError(
                 SOURCE_UNAVAILABLE,
