@@ -18,7 +18,11 @@ import pytest
 from tests.adapters.cli.clients import client, ended, owner
 from tests.adapters.cli.running import Shell
 from toolcrib_adapters.doctor.processes import Process, my_processes, orphan_findings
+from toolcrib_adapters.doctor.source_settings import source_findings
+from toolcrib_registry.changes import PutSource
+from toolcrib_registry.ports import SourceState, SourceStatus
 from toolcrib_registry.records import SourceKind, SourceRecord
+from toolcrib_registry.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,3 +243,13 @@ def test_the_processes_of_this_user_are_read() -> None:
     assert found[child.pid].command.strip() == "sleep 60"
     assert found[child.pid].parent == os.getpid()
     assert my_processes(Path("/nowhere")) == []
+
+
+@pytest.mark.promise("doctor-says")
+def test_a_source_that_wants_a_sign_in_is_told_how() -> None:
+    record = SourceRecord("hub", SourceKind.MCP, {"transport": "http", "url": "http://h"}, "hub")
+    catalogue = Snapshot().with_changes([PutSource(record)], 1)
+    state = SourceState(SourceStatus.NEEDS_SIGN_IN, "2026-01-01", "it answered 401")
+    (finding,) = source_findings(catalogue, {"hub": state}, {})
+    assert (finding.check, "401" in finding.text) == ("sign-in", True)
+    assert "--header" in finding.mend

@@ -38,7 +38,11 @@ def import_(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read the servers of Claude Desktop, Claude Code, Cursor, VS Code or Windsurf."""
+    """Read the servers of a client's file: toolcrib import ~/.claude.json.
+
+    Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Gemini CLI, Zed and Codex are known.
+    Afterwards `toolcrib connect CLIENT --write --replace` makes the client use this crib.
+    """
     session = Session.start(home, as_json=as_json)
 
     async def work() -> None:
