@@ -8,6 +8,12 @@ from tests.promise import Promise
 
 PASS_THROUGH: Final = (
     Promise(
+        "field-o25-generations",
+        "A call works the same between callers of every revision and sources of 2024-11-05, "
+        "2025-11-25 and 2026-07-28, whichever SDK they are made with.",
+        "field case O-25",
+    ),
+    Promise(
         "generations-matrix",
         "Between callers of both protocol generations and sources of both, over pipes and HTTP, "
         "lists, calls, errors, progress, cancellation and questions work; unknown sessions are "

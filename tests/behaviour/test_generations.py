@@ -32,6 +32,7 @@ UPSTREAMS: Final = (
 )
 HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 GROUP: Final = "/desk"
+BIG: Final = 500_000
 
 
 @asynccontextmanager
@@ -48,6 +49,7 @@ async def between(
         yield made, one
 
 
+@pytest.mark.promise("field-o25-generations")
 @pytest.mark.promise("generations-matrix")
 @pytest.mark.parametrize("upstream", UPSTREAMS)
 @pytest.mark.parametrize("caller", CALLERS)
@@ -57,12 +59,15 @@ async def test_tools_are_listed_and_called_and_their_errors_told(
     async with between(caller, upstream) as (_, client):
         listed = [tool.name for tool in (await client.list_tools()).tools]
         answer = await client.call_tool("quiet", {"a": [1, None]})
+        big: Any = await client.call_tool("quiet", {"a": "x" * BIG})
         failed: Any = await client.call_tool("fail", {})
+    assert len(big.structured_content["quiet"]["a"]) == BIG
     assert {"ask", "wait", "quiet", "fail"} <= {*listed}
     assert (answer.is_error, answer.structured_content) == (False, {"quiet": {"a": [1, None]}})
     assert (failed.is_error, failed.content[0].text) == (True, "it broke")
 
 
+@pytest.mark.promise("field-o25-generations")
 @pytest.mark.promise("generations-matrix")
 @pytest.mark.parametrize("upstream", UPSTREAMS)
 @pytest.mark.parametrize("caller", CALLERS)
@@ -95,6 +100,7 @@ async def test_progress_comes_in_order_and_a_cancelled_call_ends_at_the_source(
     assert not after.is_error
 
 
+@pytest.mark.promise("field-o25-generations")
 @pytest.mark.promise("generations-matrix")
 @pytest.mark.parametrize("upstream", UPSTREAMS)
 @pytest.mark.parametrize("caller", CALLERS)
@@ -109,6 +115,7 @@ async def test_a_question_in_the_middle_of_a_call_reaches_its_caller(
     assert len(person.asked) == 1
 
 
+@pytest.mark.promise("field-o25-generations")
 @pytest.mark.promise("generations-matrix")
 @pytest.mark.parametrize("version", HANDSHAKES)
 @pytest.mark.parametrize("upstream", ["stdio", "http oldest"])
