@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 META_PREFIX: Final = "io.toolcrib/"
 """Reverse-DNS prefix of the `_meta` keys that carry our facts."""
 ERROR_META: Final = f"{META_PREFIX}error"
+TOOL_META: Final = f"{META_PREFIX}tool"
+"""`_meta` key that says which version of which tool answered."""
 
 
 class Status(StrEnum):

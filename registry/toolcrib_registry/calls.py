@@ -25,7 +25,7 @@ from toolcrib_protocol.errors import (
     ErrorKind,
     ToolError,
 )
-from toolcrib_protocol.result import META_PREFIX, Result
+from toolcrib_protocol.result import META_PREFIX, TOOL_META, Result
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.checkers import Checkers
 from toolcrib_registry.interaction import IN_A_LIST, NOBODY, Interaction
@@ -297,7 +297,7 @@ def _classified(error: ToolError, record: VersionRecord) -> ToolError:
 
 
 def _marked(result: Result, record: VersionRecord, arguments: ReadyArguments) -> Result:
-    facts: JsonObject = {f"{META_PREFIX}tool": f"{record.contract.id}@{record.version}"}
+    facts: JsonObject = {TOOL_META: f"{record.contract.id}@{record.version}"}
     if arguments.unknown:
         facts[f"{META_PREFIX}unknown_arguments"] = [str(name) for name in arguments.unknown]
     return replace(result, meta={**result.meta, **facts})

@@ -13,7 +13,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from toolcrib_protocol.result import TOOL_META
 from toolcrib_registry.ports import SourceStatus
+from toolcrib_registry.result_shape import SHAPE_META
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -54,6 +56,12 @@ class Metrics:
             registry=self._registry,
             buckets=_SECONDS,
         )
+        self._misshapen = Counter(
+            "toolcrib_misshapen_results",
+            "Results that broke the output schema of their tool, by tool.",
+            ["tool"],
+            registry=self._registry,
+        )
         self._refusals = Counter(
             "toolcrib_refused_requests",
             "Requests that the edge turned away, by reason.",
@@ -66,6 +74,9 @@ class Metrics:
         """Count a call."""
         self._calls.labels(source or _NO_SOURCE, result.status.value).inc()
         self._call_seconds.observe(seconds)
+        if SHAPE_META in result.meta:
+            reference = str(result.meta.get(TOOL_META))
+            self._misshapen.labels(reference.rpartition("@")[0]).inc()
 
     def refused(self, reason: str) -> None:
         """Count a request that was turned away."""

@@ -31,7 +31,7 @@ from toolcrib_adapters.surfaces.interaction.task_board import KEPT_SECONDS, Task
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.interim import TASK
 from toolcrib_protocol.json_value import dump_json
-from toolcrib_protocol.result import META_PREFIX
+from toolcrib_protocol.result import META_PREFIX, TOOL_META
 from toolcrib_registry.calls import Call
 from toolcrib_registry.interaction import TASKS
 from toolcrib_registry.permissions import LOCAL_CALLER
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
     Context = ServerRequestContext[Any, Any]
 
-_TOOL_META: Final = f"{META_PREFIX}tool"
 _RESTART_META: Final = f"{META_PREFIX}survives_restart"
 _POLL_MS: Final = 1_000
 _IN_MEMORY: Final = "runs in one toolcrib process; a restart of it ends the task"
@@ -248,7 +247,7 @@ def _described(task: OwnTask) -> JsonObject:
 def _place_of(answer: JsonObject) -> _Place:
     """Where a task of a source is: its answer says which tool it came from."""
     meta = answer.get("_meta")
-    tool = meta.get(_TOOL_META) if isinstance(meta, dict) else None
+    tool = meta.get(TOOL_META) if isinstance(meta, dict) else None
     return _Place(str(answer.get("taskId")), str(tool).rpartition("@")[0])
 
 
