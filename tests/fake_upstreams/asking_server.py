@@ -129,14 +129,14 @@ async def ask(ctx: Context, names: list[str]) -> Answer:
     if ctx.protocol_version == MODERN:
         came = (ctx.params or {}).get("inputResponses")
         if came is None:
-            asked = {name: QUESTIONS[name] for name in names}
+            asked = {name: QUESTIONS[name.split()[0]] for name in names}
             return {"resultType": "input_required", "inputRequests": asked, "requestState": "s-1"}
         state = (ctx.params or {}).get("requestState")
         return heard({name: came.get(name) for name in names} | {"state": state})
     answers: Answer = {}
 
     async def put(name: str) -> None:
-        answers[name] = await put_question(ctx, QUESTIONS[name])
+        answers[name] = await put_question(ctx, QUESTIONS[name.split(maxsplit=1)[0]])
 
     async with anyio.create_task_group() as tasks:
         for name in names:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from toolcrib_protocol.errors import NEEDS_INPUT, ErrorKind, ToolError
+from toolcrib_protocol.errors import NEEDS_INPUT, UPSTREAM_PROTOCOL, ErrorKind, ToolError
 from toolcrib_registry.interaction import ANSWER_SECONDS, cannot_ask
 
 if TYPE_CHECKING:
@@ -20,10 +20,18 @@ if TYPE_CHECKING:
     from toolcrib_registry.interaction import Interaction, Question
     from toolcrib_registry.patience import Patience
 
+MOST_QUESTIONS: Final = 32
+"""How many questions of one call may be open."""
 DECLINED_SECONDS: Final = 0.5
 """How long a call whose question was declined may still take: some finish with less."""
 _WITHDRAW_SECONDS: Final = 1.0
 """How long a caller may take to hear that its answer is not wanted any more."""
+
+
+def too_many(tool: str) -> ToolError:
+    """Why a call ended whose questions nobody could keep up with."""
+    text = f"{tool} asks more than {MOST_QUESTIONS} questions at once"
+    return ToolError(UPSTREAM_PROTOCOL, text)
 
 
 async def answered(
@@ -92,6 +100,9 @@ class Conversation:
         Raises:
             AnswerError: the caller answered with an error.
         """
+        if len(self._asking) >= MOST_QUESTIONS:
+            self.decline(too_many(self.tool))
+            return None
         try:
             with anyio.CancelScope() as scope:
                 self._asking.add(scope)

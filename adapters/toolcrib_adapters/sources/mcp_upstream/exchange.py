@@ -25,7 +25,12 @@ from toolcrib_adapters.sources.mcp_upstream.answers import (
     input_required,
     refused_result,
 )
-from toolcrib_adapters.sources.mcp_upstream.conversation import Conversation, answered
+from toolcrib_adapters.sources.mcp_upstream.conversation import (
+    MOST_QUESTIONS,
+    Conversation,
+    answered,
+    too_many,
+)
 from toolcrib_adapters.sources.mcp_upstream.failures import RequestError
 from toolcrib_adapters.sources.mcp_upstream.parking import HERE
 from toolcrib_protocol.errors import (
@@ -190,6 +195,8 @@ class Exchange:
         Raises:
             ToolError: `needs_input` if the caller cannot answer one of them.
         """
+        if len(wanted.requests) > MOST_QUESTIONS:
+            raise too_many(self.tool)
         questions: dict[str, Question] = {}
         for key, request in wanted.requests.items():
             facts = request if isinstance(request, dict) else {}

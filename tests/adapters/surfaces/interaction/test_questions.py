@@ -245,3 +245,15 @@ async def test_a_call_that_could_be_parked_has_its_time_limit_all_the_same() -> 
     error = answer["result"]["_meta"]["io.toolcrib/error"]
     assert error["details"]["cause"] == "tool_timed_out"
     assert [call["who"] for call in seen] == ["me"]
+
+
+@pytest.mark.promise("interaction-refusals")
+@pytest.mark.parametrize("upstream", ["stdio", "http legacy"])
+async def test_a_flood_of_questions_is_stopped(upstream: str) -> None:
+    many: JsonObject = {"questions": [f"form {number}" for number in range(40)]}
+    person = Person(waits=True)
+    async with counter(upstream) as made, client_of(made.server(), "legacy", person) as client:
+        with anyio.fail_after(30):
+            result = await client.call_tool("desk__ask", many)
+    assert "asks more than 32 questions at once" in error_of(result)["message"]
+    assert len(person.asked) <= 32
