@@ -92,6 +92,7 @@ async def test_answers_are_told_apart(shell: Shell) -> None:
 
 @pytest.mark.promise("attach-versions")
 async def test_the_doctor_names_a_crib_of_another_version(shell: Shell) -> None:
+    await anyio.to_thread.run_sync(lambda: shell.spawn("sources"))  # makes the catalogue
     async with listening(shell, welcome(version="99.1", variables={"SOME_TOKEN": "x"})):
         done = await anyio.to_thread.run_sync(lambda: shell.spawn("doctor", "--json"))
     checks = {finding["check"]: finding["text"] for finding in done.document["findings"]}
