@@ -103,6 +103,7 @@ class PassThrough:
             async with anyio.create_task_group() as tasks:
                 for told in (self._changes, self._logs, self._subscriptions):
                     tasks.start_soon(told.keep_telling)
+                tasks.start_soon(self._subscriptions.keep_renewing)
                 with self._changes.following(self._catalogue):
                     yield
                 tasks.cancel_scope.cancel()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.passthrough.endpoint_offers import EndpointOffers
     from toolcrib_adapters.surfaces.passthrough.resources import Resources
     from toolcrib_registry.notices import Notice
+    from toolcrib_registry.ports import Provider
 
     Context = ServerRequestContext[Any, Any]
 
@@ -61,6 +62,8 @@ class Subscriptions:
         self._clients = clients
         self._streams: dict[object, dict[str, Owned]] = {}
         self._waiting: Backlog[Owned] = Backlog(_MOST_WAITING)
+        self._connected: Backlog[str] = Backlog(_MOST_WAITING)
+        self._told_to: dict[str, Provider] = {}
 
     async def subscribe(
         self, ctx: Context, params: types.SubscribeRequestParams
@@ -74,12 +77,17 @@ class Subscriptions:
         if shown not in held:
             owned = await self._resources.owner(ctx, shown, _SUBSCRIBE)
             source, uri = owned
-            await relayed(self._offers.offerings, ctx, source, _SUBSCRIBE, {"uri": uri})
+            await self._subscribed_to(ctx, owned)
             if shown in held:
                 # Asked for twice at the same time: once is enough.
                 await relayed(self._offers.offerings, ctx, source, _UNSUBSCRIBE, {"uri": uri})
             held[shown] = owned
         return types.EmptyResult()
+
+    async def _subscribed_to(self, ctx: Context, owned: Owned) -> None:
+        source, uri = owned
+        await relayed(self._offers.offerings, ctx, source, _SUBSCRIBE, {"uri": uri})
+        self._told_to[source] = self._offers.offerings.provider(source)
 
     async def unsubscribe(
         self, ctx: Context, params: types.UnsubscribeRequestParams
@@ -115,12 +123,12 @@ class Subscriptions:
 
         async def begin(shown: str) -> None:
             try:
-                source, uri = await self._resources.owner(ctx, shown, _SUBSCRIBE)
-                await relayed(self._offers.offerings, ctx, source, _SUBSCRIBE, {"uri": uri})
+                owned = await self._resources.owner(ctx, shown, _SUBSCRIBE)
+                await self._subscribed_to(ctx, owned)
             except MCPError as error:
                 _log.info("nothing will be told of %.200r: %s", shown, error)
             else:
-                held[shown] = (source, uri)
+                held[shown] = owned
 
         with anyio.move_on_after(_BEGIN_SECONDS):
             async with anyio.create_task_group() as tasks:
@@ -151,11 +159,38 @@ class Subscriptions:
             changed = notice.source, str(notice.params.get("uri"))
             if not self._waiting.put(changed):
                 _log.warning("%r tells changes of resources too fast", notice.source)
+        elif notice.kind is NoticeKind.RESOURCES_CHANGED and notice.source in self._told_to:
+            self._connected.put(notice.source)
 
     async def keep_telling(self) -> None:
         """Tell subscribers until cancelled."""
         while True:
             await self._tell(await self._waiting.take())
+
+    async def keep_renewing(self) -> None:
+        """Subscribe anew at sources that were replaced, until cancelled.
+
+        A source remembers its subscriptions over reconnects, but other settings make another one.
+        """
+        while True:
+            source = await self._connected.take()
+            try:
+                provider = self._offers.offerings.provider(source)
+                if self._told_to.get(source) is not provider:
+                    self._told_to[source] = provider
+                    await self._renew(source, provider)
+            except ToolError as error:
+                _log.info("subscriptions at %r cannot be renewed: %s", source, error.message)
+
+    async def _renew(self, source: str, provider: Provider) -> None:
+        holders = [_held(connection) for connection in self._clients.connections]
+        context = CallContext(_BEGIN_SECONDS, LOCAL_CALLER)
+        for held in (*holders, *self._streams.values()):
+            for owned in list(held.values()):
+                if owned[0] == source:
+                    await provider.request(_SUBSCRIBE, {"uri": owned[1]}, context)
+                    # It may be another one now.
+                    self._waiting.put(owned)
 
     async def _tell(self, changed: Owned) -> None:
         streamed = {

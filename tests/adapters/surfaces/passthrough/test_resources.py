@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,6 +13,7 @@ from mcp_types import INVALID_PARAMS, ResourceUpdatedNotification
 
 from tests.adapters.surfaces.passthrough.hall import CALLERS, PATIENCE, UPSTREAMS, Heard, hall
 from toolcrib_adapters.surfaces.endpoints import MAIN
+from toolcrib_registry.changes import PutSource
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
@@ -227,3 +229,20 @@ async def test_a_caller_that_subscribes_twice_at_once_is_counted_once() -> None:
             while (await made.seen("desk"))["unwatched"] != ["desk://notes"]:
                 pass
         assert (await made.seen("desk"))["watched"] == ["desk://notes"]
+
+
+@pytest.mark.promise("pass-subscriptions")
+@pytest.mark.parametrize("upstream", ["http", "http legacy"])
+async def test_subscriptions_move_to_the_source_that_other_settings_make(upstream: str) -> None:
+    heard = Heard()
+    async with (
+        hall(desk=upstream) as made,
+        made.client("legacy", made.group("desk"), message_handler=heard) as client,
+    ):
+        await client.session.subscribe_resource("desk://notes")
+        (record,) = made.catalogue.snapshot.sources.values()
+        slower = replace(record, spec={**record.spec, "timeout_seconds": 20})
+        await made.catalogue.change(lambda _: [PutSource(slower)])
+        await heard.until(lambda told: len(told.of(ResourceUpdatedNotification)) == 1)
+        await made.call("desk", "touch", uri="desk://notes")
+        await heard.until(lambda told: len(told.of(ResourceUpdatedNotification)) == 2)
