@@ -761,7 +761,7 @@ OPERATOR: Final = (
     Promise(
         "config-errors-placed",
         "What is wrong in a file is told with file, line and key, all of it at once; unknown keys "
-        "are warned about.",
+        "are warned about, unknown tables and a file that says nothing are refused.",
         "issue 3, section 1",
     ),
     Promise(
@@ -783,7 +783,7 @@ OPERATOR: Final = (
     Promise(
         "config-reload",
         "A serving crib applies its file again on SIGHUP or when it changes, without breaking off "
-        "a call; a wrong file leaves everything as it is.",
+        "a call; a file that is wrong, empty or being written leaves all as it is.",
         "issue 3, section 1",
     ),
     Promise(

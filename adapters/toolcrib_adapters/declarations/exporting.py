@@ -40,9 +40,10 @@ def crib_document(snapshot: Snapshot) -> JsonObject:
             for name, profile in sorted(snapshot.profiles.items())
         },
     }
-    name = next(iter(snapshot.declarations), None)
-    named: JsonObject = {"name": name} if name not in {None, "crib"} else {}
-    return {**named, **{kind: table for kind, table in tables.items() if table}}
+    filled: JsonObject = {kind: table for kind, table in tables.items() if table}
+    name = next(iter(snapshot.declarations), "crib")
+    # A file that says nothing at all is refused when it is read.
+    return filled if filled and name == "crib" else {"name": name, **filled}
 
 
 def crib_text(snapshot: Snapshot) -> str:

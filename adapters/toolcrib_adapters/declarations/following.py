@@ -88,10 +88,14 @@ class FollowedFile:
                 tasks.start_soon(self._listen, catalogue)
 
     async def _watch(self, catalogue: Catalogue) -> None:
+        before = self._seen
         while True:
             await self._clock.sleep(LOOK_SECONDS)
-            if stamp_of(self._file) != self._seen:
+            now = stamp_of(self._file)
+            # Only once it lies still: who saves in place empties the file first.
+            if now != self._seen and now == before:
                 await self._apply_again(catalogue)
+            before = now
 
     async def _listen(self, catalogue: Catalogue) -> None:
         with anyio.open_signal_receiver(signal.SIGHUP) as signals:

@@ -1,7 +1,9 @@
 """Reads a `crib.toml`: checked as a whole before anything is changed.
 
-What is wrong is told with file, line and key, all of it at once; what is unknown is warned about
-and passed over. `${NAME}` stays as it is written: sources expand it when they start.
+What is wrong is told with file, line and key, all of it at once. A key that is unknown is warned
+about and passed over; a whole table that is unknown is an error, and so is a file that says
+nothing: what they were to hold would be taken out. `${NAME}` stays as it is written: sources expand
+it when they start.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from toolcrib_adapters.declarations.document import (
 )
 from toolcrib_adapters.declarations.toml_lines import Lines
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
-from toolcrib_protocol.names import Reference, ToolId
+from toolcrib_protocol.names import Reference, ToolId, nearest
 from toolcrib_protocol.overlay import Overlay
 from toolcrib_registry.declaring import Declaration, DeclaredGroup
 from toolcrib_registry.records import ProfileRecord, SourceKind, SourceRecord
@@ -43,6 +45,10 @@ _MOST_BYTES: Final = 4_000_000
 _MOST_TOLD: Final = 20
 _UNKNOWN: Final = "extra_forbidden"
 _NOBODY: Final = "nobody knows this key"
+_EMPTY: Final = (
+    "is empty, so everything of an earlier one would be taken out; if that is what you want, let "
+    'it say its name: name = "crib"'
+)
 _TABLES: Final = {
     "source": "sources",
     "group": "groups",
@@ -92,7 +98,9 @@ def read_crib_file(file: Path) -> DeclaredCrib:
         document = tomllib.loads(text + "\n")
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ToolError(INVALID_SETTINGS, f"{file}: not valid TOML: {error}") from error
-    odd = [(path, reason) for path, reason in _odd_values(document)]
+    if not document:
+        raise ToolError(INVALID_SETTINGS, f"{file} {_EMPTY}")
+    odd = [*_unknown_tables(document), *_odd_values(document)]
     unknown, wrong = _faults(document)
     if odd or wrong:
         told = [f"{_place(file, lines, path)}: {reason}" for path, reason in (*odd, *wrong)]
@@ -110,11 +118,33 @@ def read_crib_file(file: Path) -> DeclaredCrib:
 
 def _text_of(file: Path) -> str:
     try:
-        if file.stat().st_size > _MOST_BYTES:
+        with file.open("rb") as stream:
+            # Not by its size: a device or a pipe has none, and may never end.
+            read = stream.read(_MOST_BYTES + 1)
+        if len(read) > _MOST_BYTES:
             raise ToolError(INVALID_SETTINGS, f"{file} is larger than {_MOST_BYTES:,} bytes")
-        return file.read_text(encoding="utf-8-sig")
+        return read.decode("utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ToolError(INVALID_SETTINGS, f"{file} cannot be read: {error}") from error
+
+
+def _unknown_tables(document: dict[str, object]) -> list[tuple[KeyPath, str]]:
+    """Tables of the file that nobody knows, which are taken out of `document`."""
+    unknown = [
+        name
+        for name, value in document.items()
+        if name not in CribFile.model_fields and isinstance(value, dict | list)
+    ]
+    for name in unknown:
+        del document[name]
+    return [((name,), _no_table(name)) for name in unknown]
+
+
+def _no_table(name: str) -> str:
+    known = [field for field in CribFile.model_fields if field != "name"]
+    meant = nearest(name, known, 1)
+    hint = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(known)}"
+    return f"nobody knows this table; {hint}"
 
 
 def _faults(document: dict[str, object]) -> tuple[list[KeyPath], list[tuple[KeyPath, str]]]:

@@ -169,6 +169,9 @@ async def test_a_serving_crib_follows_its_file_and_keeps_what_it_has_when_the_fi
                 found = await crib.describe("mail__send_letter")
                 assert "for paper" in str(found)
 
+                # As editors save in place: emptied first.
+                file.write_text("")
+                await heard(process, told_by, "is empty")
                 crib_toml(tmp_path, mail, waiting, "[sources\n")
                 await heard(process, told_by, "not applied, everything stays as it is")
                 crib_toml(tmp_path, mail, waiting, OVERLAY)

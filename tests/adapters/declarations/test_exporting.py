@@ -108,7 +108,7 @@ def test_a_crib_that_a_file_made_is_exported_under_the_name_of_that_file(tmp_pat
     assert read_crib_file(written(tmp_path, snapshot)).declaration.name == "team"
 
 
-def test_an_empty_crib_is_exported_as_an_empty_file(tmp_path: Path) -> None:
+def test_an_empty_crib_is_exported_as_a_file_that_says_its_name_alone(tmp_path: Path) -> None:
     assert read_crib_file(written(tmp_path, Snapshot())).declaration.parts == frozenset()
 
 

@@ -184,6 +184,10 @@ def test_paths_that_are_whole_or_expanded_later_stay(tmp_path: Path, cwd: str, s
             ":3: overlays.a/b.examples.1.request: Input should be a valid string",
         ),
         ("limits.body_mib = 0", ":1: limits.body_mib: Input should be greater"),
+        ("\n[surces.a]\npath = 'x'", ":2: surces: nobody knows this table; did you mean sources?"),
+        ("[[zzz]]\nx = 1", ":1: zzz: nobody knows this table; there are sources, groups"),
+        ("", " is empty, so everything of an earlier one would be taken out"),
+        ("# only this\n", " is empty, so everything"),
         ("x = [1,\n", ": not valid TOML: "),
         ("name = 'a'\nname = 'b'", "(at line 2"),
     ],
@@ -215,13 +219,12 @@ def test_unknown_keys_are_warned_about_and_passed_over(tmp_path: Path) -> None:
     declared = read(
         tmp_path,
         "colour = 'red'\n[sources.x]\ncommand = 'c'\nshape = 1\n"
-        "[[overlays.'a/b'.examples]]\nwords = 'x'\n[tables.x]\ny = 1\n",
+        "[[overlays.'a/b'.examples]]\nwords = 'x'\n",
     )
     assert [warning.removeprefix(str(tmp_path)) for warning in declared.warnings] == [
         "/crib.toml:4: sources.x.shape: nobody knows this key",
         "/crib.toml:6: overlays.a/b.examples.0.words: nobody knows this key",
         "/crib.toml:1: colour: nobody knows this key",
-        "/crib.toml:7: tables: nobody knows this key",
     ]
     assert declared.declaration.sources["x"].spec == {"transport": "stdio", "command": "c"}
 
@@ -243,6 +246,8 @@ def test_a_file_that_cannot_be_read_is_told_with_its_path(tmp_path: Path) -> Non
     missing.write_bytes(b"#" * 4_000_001)
     with pytest.raises(ToolError, match="larger than"):
         read_crib_file(missing)
+    with pytest.raises(ToolError, match="larger than"):
+        read_crib_file(Path("/dev/zero"))
 
 
 def test_a_line_is_found_behind_values_of_many_lines_and_none_where_nothing_is() -> None:
