@@ -1399,6 +1399,14 @@ WAYS_IN: Final = (
     ),
 )
 
+UNRULY_SOURCES: Final = (
+    Promise(
+        "unruly-bodies",
+        "An answer over HTTP of more than 64 MiB, counted after decompression, fails its own call.",
+        "issue 3, section 1",
+    ),
+)
+
 PROMISES: Final = (
     *HOUSE,
     *CONTRACT,
@@ -1418,4 +1426,5 @@ PROMISES: Final = (
     *MANY_SOURCES,
     *OTHER_CLIENTS,
     *WAYS_IN,
+    *UNRULY_SOURCES,
 )

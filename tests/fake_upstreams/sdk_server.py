@@ -7,6 +7,7 @@ the HTTP layer fail in the way that its argument names.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import socket
@@ -20,11 +21,11 @@ from mcp.server.sse import SseServerTransport
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     import mcp_types as types
     from mcp.server.context import ServerRequestContext
@@ -223,8 +224,33 @@ def trouble(kind: str, request_id: object, gate: Gate) -> ASGIApp:
             return JSONResponse({"jsonrpc": "2.0", "id": request_id, "error": error}, 400)
         case "not json":
             return Response("{", media_type="application/json")
-        case _:
+        case "break off":
             return break_off
+        case _:
+            return unruly(kind)
+
+
+def unruly(kind: str) -> ASGIApp:
+    """An answer that is longer than any reader should read, or not what it says."""
+    as_json = "application/json"
+    match kind:
+        case "endless":
+            return StreamingResponse(without_end(), media_type=as_json)
+        case "endless error":
+            return StreamingResponse(without_end(), 500, media_type=as_json)
+        case "endless redirect":
+            return StreamingResponse(without_end(), 307, {"location": "/mcp"}, as_json)
+        case "bomb":
+            packed = gzip.compress(b" " * 300_000_000, 1)
+            return Response(packed, 200, {"content-encoding": "gzip"}, as_json)
+        case _:
+            return Response(b"{}", 200, {"content-encoding": "gzip"}, as_json)
+
+
+async def without_end() -> AsyncIterator[bytes]:
+    while True:
+        yield b" " * 1_000_000
+        await anyio.lowlevel.checkpoint()  # or nothing else of this server ever runs again
 
 
 async def break_off(_scope: Scope, _receive: Receive, send: Send) -> None:

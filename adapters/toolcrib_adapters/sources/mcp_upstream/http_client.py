@@ -19,6 +19,10 @@ import httpx2
 from toolcrib_adapters.outbound.addresses import Reach
 from toolcrib_adapters.outbound.network import check_addresses, check_written_address
 from toolcrib_adapters.sources.mcp_upstream.attribution import being_made
+from toolcrib_adapters.sources.mcp_upstream.bounded_response import (
+    BoundedResponse,
+    UnreadableBodyError,
+)
 from toolcrib_adapters.sources.mcp_upstream.surrogates import written
 
 if TYPE_CHECKING:
@@ -34,7 +38,8 @@ _MOST_REMEMBERED: Final = 1_000
 # The longest call waits for 900 s, and a server may be silent for all of them.
 _TIMEOUT: Final = httpx2.Timeout(30.0, read=960.0)
 _MOST_CONNECTIONS: Final = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)
-_LOGGERS: Final = ("httpx2", "mcp.client.streamable_http", "mcp.client.sse")
+_SDK_LOGGERS: Final = ("mcp.client.streamable_http", "mcp.client.sse")
+_LOGGERS: Final = ("httpx2", *_SDK_LOGGERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +136,33 @@ class NotingClient(httpx2.AsyncClient):
             request.headers["content-type"] = "application/json"
             return request
 
-    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """The response, or a failed one in its place."""
+    async def send(
+        self, request: httpx2.Request, *, stream: bool = False, **options: Any
+    ) -> httpx2.Response:
+        """The response, its body bounded, or a failed one in its place."""
+        response = BoundedResponse.of(await self._answered(request, options))
+        # A body that cannot be read would end a brittle transport without a word.
+        is_read_here = self._is_brittle and isinstance(response, BoundedResponse)
+        if stream and not is_read_here:
+            return response
+        try:
+            await response.aread()
+        except UnreadableBodyError as error:
+            self._failures.note(request, HttpFailure(None, reason=str(error)))
+            if self._is_brittle:
+                self._failures.fatal.set()
+            return httpx2.Response(_BROKEN, request=request)
+        finally:
+            await response.aclose()
+        return response
+
+    async def _answered(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
+        """The response with its body unread, or a failed one in its place."""
         if _RESUMES in request.headers:
             await _let_caller_go()
         try:
             check_written_address(request.url, self._reach)
-            response = await super().send(request, **options)
+            response = await super().send(request, stream=True, **options)
         except httpx2.TransportError as error:
             self._failures.note(request, _broken(error))
             if self._is_brittle or isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
@@ -199,6 +224,13 @@ class _Redacting(logging.Filter):
         self._secrets = secrets
 
     def filter(self, record: logging.LogRecord) -> bool:
+        # What goes wrong is told by the call or the state of the source; the SDK's own words are
+        # for those who debug. A traceback quotes what the server sent, secrets and all.
+        if record.name in _SDK_LOGGERS and not logging.getLogger(record.name).isEnabledFor(
+            logging.DEBUG
+        ):
+            return False
+        record.exc_info = record.exc_text = None
         record.msg, record.args = self._secrets.hidden(record.getMessage()), None
         return True
 

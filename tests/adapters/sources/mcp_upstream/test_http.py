@@ -107,6 +107,7 @@ async def test_an_answer_of_several_megabytes_is_read_over_events() -> None:
         ("refused", UPSTREAM_PROTOCOL, FATAL, {"http_status": 405}),
         ("jsonrpc", INVALID_ARGUMENTS, FATAL, IN_ITS_WORDS),
         ("not json", UPSTREAM_PROTOCOL, FATAL, {}),
+        ("not packed", UPSTREAM_PROTOCOL, FATAL, {}),
         ("break off", SOURCE_DISCONNECTED, RETRYABLE, {"sent": True}),
     ],
 )
