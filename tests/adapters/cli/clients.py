@@ -143,3 +143,8 @@ async def made(path: Path) -> None:
 
 def owner(shell: Shell) -> int:
     return int(json.loads((shell.home / "crib.lock").read_text())["pid"])
+
+
+def socket_of(shell: Shell) -> Path:
+    """Where the crib listens, or listened."""
+    return Path(json.loads((shell.home / "crib.lock").read_text())["socket"])

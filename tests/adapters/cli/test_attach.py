@@ -15,7 +15,15 @@ import anyio
 import anyio.abc
 import pytest
 
-from tests.adapters.cli.clients import MOST_SECONDS, client, ended, made, owner, started_in_turn
+from tests.adapters.cli.clients import (
+    MOST_SECONDS,
+    client,
+    ended,
+    made,
+    owner,
+    socket_of,
+    started_in_turn,
+)
 from tests.adapters.cli.running import COMMAND, Shell
 
 if TYPE_CHECKING:
@@ -79,7 +87,7 @@ async def test_a_second_client_shares_the_crib_of_the_first_and_outlives_it(shel
         assert await second.leave() == 0
     await ended(crib)
     await ended(owner(shell))
-    assert not (shell.home / "crib.sock").exists()
+    assert not socket_of(shell).exists()
 
 
 @pytest.mark.promise("attach-race")
@@ -201,7 +209,7 @@ async def test_what_a_killed_crib_leaves_behind_is_no_obstacle(shell: Shell) -> 
         member.process.kill()
         os.kill(crib, signal.SIGKILL)
         await ended(crib)
-    assert (shell.home / "crib.sock").is_socket()
+    assert socket_of(shell).is_socket()
     async with client(shell) as member:
         await member.shake_hands()
         assert await member.crib() > 0
@@ -248,7 +256,7 @@ async def test_a_client_with_another_environment_is_told_and_changes_nothing(
         client(shell, PLACE_TOKEN="second secret"),
         client(shell, PLACE_TOKEN="first secret"),
     ) as (first, second, third):
-        assert Path(f"/proc/{owner(shell)}/cwd").readlink() == Path.home()
+        assert Path(f"/proc/{owner(shell)}/cwd").resolve() == Path.home().resolve()
         for member in (first, second, third):
             await member.leave()
         said = [await member.told() for member in (first, second, third)]
@@ -432,7 +440,7 @@ async def test_something_else_on_the_socket_is_told_apart_and_strangers_get_noth
     async with client(shell) as member:
         await member.shake_hands()
         with socket.socket(socket.AF_UNIX) as stranger:
-            stranger.connect(str(shell.home / "crib.sock"))
+            stranger.connect(str(socket_of(shell)))
             stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
             assert stranger.recv(100) == b""
         assert await member.crib() > 0
