@@ -6,7 +6,7 @@ import json
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.abc
@@ -20,6 +20,41 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
 
 MOST_SECONDS = 90
+
+
+TOOLS: Final = '''
+import os, time
+from pathlib import Path
+from toolcrib_protocol.function_tool import tool
+
+@tool(read_only=True)
+def where() -> str:
+    """Which process runs this, where, and what it was told."""
+    return f"{os.getppid()} {os.getcwd()}"
+
+@tool(read_only=True)
+def repeat(text: str) -> str:
+    """Give a text back.
+
+    Args:
+        text: the text.
+    """
+    return text
+
+@tool(destructive=True)
+def write_line(path: str, until: str = "") -> str:
+    """Write a line into a file, then wait.
+
+    Args:
+        path: the file.
+        until: a file to wait for.
+    """
+    with Path(path).open("a") as file:
+        file.write("line\\n")
+    while until and not Path(until).exists():
+        time.sleep(0.02)
+    return "written"
+'''
 
 
 @dataclass(eq=False)

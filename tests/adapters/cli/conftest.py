@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.adapters.cli.clients import TOOLS
 from tests.adapters.cli.running import Shell
 
 if TYPE_CHECKING:
@@ -73,3 +74,12 @@ def waiting(tmp_path: Path) -> str:
     path = tmp_path / "waiting.py"
     path.write_text(WAITING, encoding="utf-8")
     return str(path)
+
+
+@pytest.fixture
+def tools(shell: Shell, tmp_path: Path) -> Path:
+    path = tmp_path / "t.py"
+    path.write_text(TOOLS)
+    added = shell.spawn("add", "t", "--python", str(path))
+    assert added.code == 0, added.err
+    return path

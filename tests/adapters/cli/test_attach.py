@@ -24,53 +24,10 @@ from tests.adapters.cli.clients import (
     socket_of,
     started_in_turn,
 )
-from tests.adapters.cli.running import COMMAND, Shell
+from tests.adapters.cli.running import Shell
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
-
-TOOLS = '''
-import os, time
-from pathlib import Path
-from toolcrib_protocol.function_tool import tool
-
-@tool(read_only=True)
-def where() -> str:
-    """Which process runs this, where, and what it was told."""
-    return f"{os.getppid()} {os.getcwd()}"
-
-@tool(read_only=True)
-def repeat(text: str) -> str:
-    """Give a text back.
-
-    Args:
-        text: the text.
-    """
-    return text
-
-@tool(destructive=True)
-def write_line(path: str, until: str = "") -> str:
-    """Write a line into a file, then wait.
-
-    Args:
-        path: the file.
-        until: a file to wait for.
-    """
-    with Path(path).open("a") as file:
-        file.write("line\\n")
-    while until and not Path(until).exists():
-        time.sleep(0.02)
-    return "written"
-'''
-
-
-@pytest.fixture
-def tools(shell: Shell, tmp_path: Path) -> Path:
-    path = tmp_path / "t.py"
-    path.write_text(TOOLS)
-    added = shell.spawn("add", "t", "--python", str(path))
-    assert added.code == 0, added.err
-    return path
 
 
 @pytest.mark.promise("attach-shared")
@@ -290,50 +247,6 @@ async def test_a_client_with_another_database_gets_a_crib_of_its_own(
         assert "another database" in await alone.told()
 
 
-@pytest.mark.promise("attach-http")
-@pytest.mark.usefixtures("tools")
-async def test_a_crib_that_serves_http_takes_the_clients_of_one_that_they_started(
-    shell: Shell,
-) -> None:
-    async with client(shell) as member:
-        await member.shake_hands()
-        before = await member.crib()
-        async with shell.serving() as (_url, process):
-            after = await member.crib()
-            assert after != before
-            assert owner(shell) == process.pid
-            done = await anyio.to_thread.run_sync(lambda: shell.spawn("call", "t/where"))
-            assert done.out.split()[0] == str(after)
-            process.send_signal(signal.SIGTERM)
-            with anyio.fail_after(MOST_SECONDS):
-                assert await process.wait() == 0
-        assert await member.crib() not in {before, after}
-
-
-@pytest.mark.promise("attach-http")
-@pytest.mark.usefixtures("tools")
-async def test_a_port_that_is_taken_costs_the_clients_nothing(shell: Shell) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
-        async with client(shell) as member:
-            await member.shake_hands()
-            before = owner(shell)
-            done = await anyio.to_thread.run_sync(lambda: shell.spawn("serve", "--port", port))
-            assert (done.code, port in done.err) == (1, True)
-            assert await member.crib() > 0
-            assert owner(shell) == before
-
-
-@pytest.mark.promise("attach-http")
-@pytest.mark.usefixtures("tools")
-async def test_a_second_crib_over_http_runs_beside_the_first_and_says_so(shell: Shell) -> None:
-    async with shell.serving() as (url, first), shell.serving() as (other, _second):
-        assert url != other
-        assert owner(shell) == first.pid
-
-
 @pytest.mark.promise("attach-lines")
 @pytest.mark.usefixtures("tools")
 async def test_large_and_odd_messages_pass_and_a_client_that_does_not_read_holds_up_nobody(
@@ -372,57 +285,6 @@ async def test_a_client_that_does_not_read_does_not_keep_its_bridge_from_ending(
         with anyio.fail_after(MOST_SECONDS):
             assert await lazy.process.wait() == 0
     await ended(owner(shell))
-
-
-@pytest.mark.promise("attach-http")
-async def test_a_call_of_the_command_line_is_honest_about_the_crib_that_made_it(
-    shell: Shell, tools: Path, tmp_path: Path
-) -> None:
-    written = tmp_path / "written"
-    given = json.dumps({"path": str(written), "until": str(tmp_path / "never")})
-    async with client(shell) as member:
-        await member.shake_hands()
-        crib = str(await member.crib())
-        own = await anyio.to_thread.run_sync(lambda: shell.spawn("call", "t/where", "--no-attach"))
-        assert own.out.split()[0] != crib
-        odd = await anyio.to_thread.run_sync(lambda: shell.spawn("call", "t/repeat", '{"no": 1}'))
-        assert (odd.code, "text" in odd.err) == (1, True)
-        command = [*COMMAND, "call", "t/write_line", given]
-        async with await anyio.open_process(command, env=shell.environment) as process:
-            await made(written)
-            os.kill(owner(shell), signal.SIGKILL)
-            with anyio.fail_after(MOST_SECONDS):
-                assert await process.wait() == 4
-            assert process.stderr is not None
-            assert b"may have been carried out" in await process.stderr.receive()
-    assert written.read_text() == "line\n"
-
-
-@pytest.mark.promise("attach-environment")
-async def test_a_call_with_other_variables_than_the_cribs_is_made_without_it(shell: Shell) -> None:
-    server = [sys.executable, "-m", "tests.fake_upstreams.line_server"]
-    words = ["add", "up", "--no-connect", "--env", "PLACE=${PLACE_TOKEN}", "--", *server]
-    await anyio.to_thread.run_sync(lambda: shell.spawn(*words))
-
-    async def place(value: str) -> tuple[str, str]:
-        done = await anyio.run_process(
-            [*COMMAND, "call", "up/environment"],
-            env={**shell.environment, "PLACE_TOKEN": value},
-            check=False,
-        )
-        return done.stdout.decode(), done.stderr.decode()
-
-    async with client(shell, PLACE_TOKEN="first secret") as member:
-        await member.shake_hands()
-        while "unknown" in (await place("first secret"))[1]:
-            pass  # until the crib has listed its tools
-        out, said = await place("first secret")
-        assert '"PLACE": "first secret"' in out
-        assert said == ""
-        out, said = await place("second secret")
-        assert '"PLACE": "second secret"' in out
-        assert "PLACE_TOKEN" in said
-        assert "secret" not in said
 
 
 async def test_a_crib_that_cannot_start_says_why(shell: Shell) -> None:
