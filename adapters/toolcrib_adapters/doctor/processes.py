@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ADOPTERS: Final = frozenset({"systemd", "init", "tini", "dumb-init", "docker-init"})
 """Who gets the children of a process that ended."""
+_OURS: Final = "toolcrib_adapters."
 _TELLING: Final = 4
 """Shorter arguments tell nothing."""
 
@@ -64,11 +65,15 @@ def orphan_findings(
 ) -> Iterator[Finding]:
     """Processes that look like a source's and have no crib above them."""
     by_pid = {process.pid: process for process in processes}
-    orphans = [process for process in by_pid.values() if _is_adopted(process, by_pid)]
+    # A crib that clients share is adopted, too, and belongs to nobody.
+    orphans = [
+        process
+        for process in by_pid.values()
+        if _is_adopted(process, by_pid) and _OURS not in process.command
+    ]
     for record in sources:
-        marks = _marks(record)
-        for process in orphans if marks else ():
-            if all(mark in process.command for mark in marks):
+        for process in orphans:
+            if _looks_like(process, record):
                 yield Finding(
                     "orphan",
                     Severity.WARNING,
@@ -84,15 +89,17 @@ def _is_adopted(process: Process, by_pid: dict[int, Process]) -> bool:
     return process.parent == 1 or (parent is not None and parent.name in _ADOPTERS)
 
 
-def _marks(record: SourceRecord) -> list[str]:
-    """What the command line of a source's process has in it, whatever started it."""
+def _looks_like(process: Process, record: SourceRecord) -> bool:
+    """Whether the command line has in it what the source's has, whatever started it."""
     command, args = record.spec.get("command"), record.spec.get("args")
     words = [str(arg) for arg in args] if isinstance(args, list) else []
     told = [_bare(word) for word in words if not word.startswith("-") and "${" not in word]
     marks = [word for word in told if len(word) >= _TELLING]
-    if marks or not isinstance(command, str) or not os.path.isabs(command):  # noqa: PTH117 - a word
-        return marks
-    return [command]
+    if marks:
+        return all(mark in process.command for mark in marks)
+    # Without arguments only a command that is there whole tells something.
+    is_whole = not words and isinstance(command, str) and command.startswith("/")
+    return is_whole and process.command.strip().split(" ")[-1] == command
 
 
 def _bare(word: str) -> str:

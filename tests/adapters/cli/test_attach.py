@@ -238,10 +238,7 @@ async def test_a_client_with_another_database_gets_a_crib_of_its_own(
     shell: Shell, tmp_path: Path
 ) -> None:
     other = Shell(shell.home, database=f"sqlite:///{tmp_path / 'other.db'}")
-    async with client(shell) as shared, client(other) as alone:
-        await shared.shake_hands()
-        answer = await alone.shake_hands()
-        assert answer["result"]["serverInfo"]["name"] == "toolcrib"
+    async with started_in_turn(client(shell), client(other)) as (_shared, alone):
         assert (await alone.call("t__where"))["result"]["isError"] is True
         await alone.leave()
         assert "another database" in await alone.told()

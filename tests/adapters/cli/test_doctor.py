@@ -231,8 +231,15 @@ def test_processes_without_a_crib_that_look_like_a_source_are_told() -> None:
         Process(13, 14, "node", command),
         Process(14, 1, "systemd", "systemd --user"),
         Process(15, 1, "node", "node server-filesystem /other"),
+        Process(16, 1, "python", "python -m toolcrib_adapters.x server-filesystem /data/files"),
+        Process(17, 1, "python", "/usr/bin/python -m other"),
+        Process(18, 1, "serve", "/bin/sh /opt/serve"),
     ]
-    assert [f.value for f in orphan_findings([SOURCE], processes)] == [10, 13]
+    bare = [
+        SourceRecord(name, SourceKind.MCP, {"transport": "stdio", "command": command}, name)
+        for name, command in (("a", "/usr/bin/python"), ("b", "/opt/serve"), ("c", "serve"))
+    ]
+    assert [f.value for f in orphan_findings([SOURCE, *bare], processes)] == [10, 13, 18]
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
