@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
+from toolcrib_protocol.errors import STORE_UNAVAILABLE, ErrorKind, ToolError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -66,20 +68,41 @@ class Connections:
         return next((c for c in self.all() if (c.path, c.name) == (str(path), name)), None)
 
     def note(self, connection: Connection) -> None:
-        """Remember a change; one of the same entry is replaced."""
+        """Remember a change; one of the same entry is replaced.
+
+        Raises:
+            ToolError: `store_unavailable`: the list cannot be written.
+        """
         others = self._without(connection.path, connection.name)
         self._write([*others, connection])
 
     def forget(self, path: Path, name: str) -> None:
-        """It was taken back."""
+        """It was taken back.
+
+        Raises:
+            ToolError: `store_unavailable`: the list cannot be written.
+        """
         self._write(self._without(str(path), name))
 
     def _without(self, path: str, name: str) -> list[Connection]:
         return [c for c in self.all() if (c.path, c.name) != (path, name)]
 
     def _write(self, connections: list[Connection]) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         scratch = self._path.with_suffix(f".{os.getpid()}.new")
+        try:
+            self._put(connections, scratch)
+        except OSError as error:
+            text = (
+                f"{self._path}, which keeps what is to be taken back one day, cannot be written: "
+                f"{error.strerror}"
+            )
+            raise ToolError(STORE_UNAVAILABLE, text, ErrorKind.NEEDS_HUMAN) from error
+        finally:
+            with suppress(OSError):
+                scratch.unlink(missing_ok=True)
+
+    def _put(self, connections: list[Connection], scratch: Path) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Entries of clients hold keys, like their files.
         descriptor = os.open(scratch, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from toolcrib_adapters.doctor.finding import Finding, Severity
+from toolcrib_adapters.key_ring import KeyRing
+from toolcrib_protocol.errors import ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +55,7 @@ def home_findings(settings: CribSettings) -> Iterator[Finding]:
         for name in _PRIVATE:
             yield from _file_mode(home / name)
         yield from _file_mode(settings.keys_file)
+    yield from _key_ring(settings.keys_file)
 
 
 def _access(home: Path) -> Iterator[Finding]:
@@ -114,6 +117,20 @@ def _file_mode(path: Path) -> Iterator[Finding]:
             f"{mode:04o}",
             partial(_chmod, path, 0o600),
         )
+
+
+def _key_ring(path: Path) -> Iterator[Finding]:
+    """Whether a crib can start with its keys; who may read them is told as of other files."""
+    try:
+        if stat.S_IMODE(path.stat().st_mode) & _OTHERS:
+            return
+    except OSError:
+        return  # the first crib makes it
+    try:
+        KeyRing(path).keys()
+    except ToolError as error:
+        mend = f"mv {path} {path}.old; the next crib makes a new one, and open questions are lost"
+        yield Finding("keys", Severity.PROBLEM, error.message, mend, str(path))
 
 
 async def _chmod(path: Path, mode: int) -> None:

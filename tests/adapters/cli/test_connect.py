@@ -35,6 +35,27 @@ def user_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
+@pytest.mark.promise("connect-undo")
+def test_what_could_not_be_taken_back_is_not_written(shell: Shell, user_home: Path) -> None:
+    notes = shell.home / "connections.json"
+    notes.mkdir(parents=True)
+    done = shell.run("connect", "cursor", "--write")
+    assert (done.code, f"{notes}, which keeps" in done.err) == (4, True), done.err
+    assert [*user_home.iterdir()] == []
+    assert [path.name for path in shell.home.glob("connections*")] == [notes.name]
+
+
+@pytest.mark.promise("connect-malformed")
+def test_a_file_that_could_not_be_written_leaves_no_note(shell: Shell, user_home: Path) -> None:
+    (user_home / ".cursor").write_text("not a folder")
+    done = shell.run("connect", "cursor", "--write")
+    assert (done.code, "Nothing was changed" in done.err) == (4, True), done.err
+    assert (
+        not (shell.home / "connections.json").exists()
+        or json.loads((shell.home / "connections.json").read_text()) == []
+    )
+
+
 @pytest.mark.promise("connect-print")
 def test_the_entry_is_printed_and_nothing_is_written(shell: Shell, user_home: Path) -> None:
     done = shell.run("connect", "vscode")

@@ -181,6 +181,27 @@ def test_a_database_that_cannot_be_used_is_told(
 
 
 @pytest.mark.promise("doctor-says")
+@pytest.mark.parametrize(
+    ("name", "check", "hint"),
+    [("keys.json", "keys", "not a key ring"), ("crib.sock", "socket", "is no socket")],
+)
+def test_what_keeps_a_crib_from_starting_is_told_by_doctor_and_by_serve(
+    shell: Shell, mail: str, name: str, check: str, hint: str
+) -> None:
+    shell.run("add", "mail", "--snapshot", mail)
+    file = shell.home / name
+    file.write_text('{"keys": [1]')
+    file.chmod(0o600)
+    found = findings(shell)[check]
+    assert (hint in found["text"], str(file) in found["mend"]) == (True, True)
+    for words in (("--port", "0"), ("--stdio",)):
+        done = shell.spawn("serve", *words)
+        assert (done.code, "error: " in done.err, hint in done.err) == (4, True, True), done.err
+        assert "fault" not in done.err
+        assert "Traceback" not in done.err
+
+
+@pytest.mark.promise("doctor-says")
 @pytest.mark.promise("doctor-mends")
 async def test_the_running_crib_and_what_a_killed_one_left_behind_are_told(
     shell: Shell, mail: str

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolcrib_adapters.doctor.finding import Finding, Severity
 from toolcrib_adapters.surfaces.attach.greeting import Welcome, differing
-from toolcrib_adapters.surfaces.attach.place import held
+from toolcrib_adapters.surfaces.attach.place import held, is_blocked
 from toolcrib_protocol.errors import ToolError
 
 if TYPE_CHECKING:
@@ -59,6 +59,10 @@ async def crib_findings(
 
 def _left_behind(place: Place) -> list[Finding]:
     socket = place.known_socket
+    if is_blocked(place.socket):
+        text = f"{place.socket} is no socket, so no crib can make its own there and serve"
+        mend = f"mv {place.socket} {place.socket}.old"
+        return [Finding("socket", Severity.PROBLEM, text, mend, str(place.socket))]
     if not socket.is_socket():
         return []
     with held(place.lock) as nobody_runs:

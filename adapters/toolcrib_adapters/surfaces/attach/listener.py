@@ -28,6 +28,7 @@ from toolcrib_adapters.surfaces.attach.greeting import (
     digests,
 )
 from toolcrib_adapters.surfaces.attach.link import GONE
+from toolcrib_adapters.surfaces.attach.place import no_socket
 from toolcrib_adapters.surfaces.checked_streams import checked_streams
 from toolcrib_adapters.surfaces.standard_streams import CHUNK, lines_of
 from toolcrib_protocol.errors import ToolError
@@ -117,11 +118,13 @@ class Listener:
         """Listen until cancelled; whoever is connected is cut off then.
 
         Raises:
-            OSError: the socket cannot be made.
+            ToolError: `store_unavailable`: the socket cannot be made.
         """
-        async with await anyio.create_unix_listener(
-            os.fspath(socket), mode=0o600, backlog=_BACKLOG
-        ) as listener:
+        try:
+            made = await anyio.create_unix_listener(os.fspath(socket), mode=0o600, backlog=_BACKLOG)
+        except OSError as error:
+            raise no_socket(socket, error) from error
+        async with made as listener:
             task_status.started()
             await listener.serve(self._greet)
 

@@ -171,6 +171,30 @@ def held(path: Path, said: JsonObject | None = None) -> Iterator[bool]:
         os.close(descriptor)  # gives the lock back
 
 
+def is_blocked(socket: Path) -> bool:
+    """Whether something that is no socket lies where one has to be made."""
+    return os.path.lexists(socket) and not socket.is_socket()
+
+
+def check_free(socket: Path) -> None:
+    """Return if a socket can be made there.
+
+    Raises:
+        ToolError: `store_unavailable`: something else is in the way.
+    """
+    if is_blocked(socket):
+        text = (
+            f"{socket} is no socket, and a crib has to make one there; move it away, or run with "
+            "--no-attach"
+        )
+        raise ToolError(STORE_UNAVAILABLE, text, ErrorKind.NEEDS_HUMAN)
+
+
+def no_socket(socket: Path, error: OSError) -> ToolError:
+    """Why no socket could be made there."""
+    return _unusable(socket, error)
+
+
 def _unusable(path: Path, error: OSError) -> ToolError:
     text = (
         f"{path} cannot be used: {error.strerror}; choose another --home, or run one crib for each "

@@ -286,8 +286,16 @@ def _write(
         removed={**(before.removed if before else {}), **change.removed},
         made_file=change.file.was is None if before is None else before.made_file,
     )
-    change.new.write(_backup(change.file))
-    Connections(session.settings.home).note(connection)
+    connections = Connections(session.settings.home)
+    connections.note(connection)
+    try:
+        change.new.write(_backup(change.file))
+    except ToolError:
+        if before is None:
+            connections.forget(change.file.path, name)
+        else:
+            connections.note(before)
+        raise
 
 
 def _backup(file: ConfigFile) -> Path | None:

@@ -17,7 +17,7 @@ from toolcrib_adapters.expansion import variables_in
 from toolcrib_adapters.surfaces.attach.greeting import Wish, digest
 from toolcrib_adapters.surfaces.attach.link import ask, turn
 from toolcrib_adapters.surfaces.attach.listener import Identity, Listener
-from toolcrib_adapters.surfaces.attach.place import Place, held
+from toolcrib_adapters.surfaces.attach.place import Place, check_free, held
 from toolcrib_adapters.surfaces.cli.running_crib import called, counts
 from toolcrib_adapters.surfaces.cli.wishes import told_settings
 from toolcrib_adapters.surfaces.endpoints import shown
@@ -119,7 +119,7 @@ async def take_lock(settings: CribSettings, locks: ExitStack) -> Welcome | None:
     """Hold the lock of a home's crib in `locks`; or what the crib says that listens already.
 
     Raises:
-        ToolError: another one neither listens nor ends.
+        ToolError: another one neither listens nor ends, or what is no socket is in the way.
     """
     place = Place(settings.home)
     place.make_home()
@@ -129,6 +129,8 @@ async def take_lock(settings: CribSettings, locks: ExitStack) -> Welcome | None:
             if there is not None:
                 return there
             await anyio.sleep(_POLL_SECONDS)
+        # Before sources start and clients come: it would fail only then.
+        check_free(place.socket)
         return None
     raise ToolError(
         SOURCE_UNAVAILABLE,
