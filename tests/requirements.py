@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.faulty_peer_promises import FAULTY_PEERS
 from tests.pass_through_promises import PASS_THROUGH
 from tests.promise import Promise
 
@@ -1427,4 +1428,5 @@ PROMISES: Final = (
     *OTHER_CLIENTS,
     *WAYS_IN,
     *UNRULY_SOURCES,
+    *FAULTY_PEERS,
 )

@@ -33,6 +33,7 @@ from toolcrib_adapters.sources.mcp_upstream.conversation import (
 )
 from toolcrib_adapters.sources.mcp_upstream.failures import RequestError
 from toolcrib_adapters.sources.mcp_upstream.parking import HERE
+from toolcrib_adapters.sources.mcp_upstream.unwritable import writable
 from toolcrib_protocol.errors import (
     INVALID_ARGUMENTS,
     NEEDS_INPUT,
@@ -123,12 +124,13 @@ class Exchange:
             return self._ended(await conversation.carry(self._request(wire)), conversation)
 
     async def _request(self, wire: Wire) -> JsonObject:
-        return await wire.request(
+        answer = await wire.request(
             self.method,
             self.params,
             patience=self.patience,
             on_progress=self.context.report_progress,
         )
+        return writable(answer, self.tool)
 
     def _brought_back(self, caller: Interaction) -> JsonObject:
         """What the caller was given to bring back.
@@ -178,7 +180,7 @@ class Exchange:
                 on_progress=self.context.report_progress,
                 abilities=caller.offers,
             )
-            wanted = input_required(answer, self.tool)
+            wanted = input_required(writable(answer, self.tool), self.tool)
             if wanted is None:
                 return answer
             questions = self._answerable(wanted, caller)
@@ -253,7 +255,8 @@ class Exchange:
                 request = wire.request(
                     _CALL, self.params, patience=endless, on_progress=on_progress
                 )
-                return await call.conversation.carry(request)
+                answer = await call.conversation.carry(request)
+                return None if answer is None else writable(answer, self.tool)
 
         return lot.start(converse, carry)
 

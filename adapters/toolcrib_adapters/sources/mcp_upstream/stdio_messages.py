@@ -21,6 +21,8 @@ LONGEST_LINE: Final = 64 * 1024 * 1024
 _LOOK: Final = 512
 _ID: Final = re.compile(r'"id"\s*:\s*(?:(\d{1,18})|"([^"\\]{1,200})")')
 _REASON: Final = 200
+_BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
+_CUT_DEPTH: Final = 400
 
 
 def message_of(line: str) -> types.JSONRPCMessage | None:
@@ -32,12 +34,42 @@ def message_of(line: str) -> types.JSONRPCMessage | None:
 
 
 def _rescued(line: str) -> types.JSONRPCMessage | None:
+    """The same for what pydantic's parser refuses and Python's reads: lone surrogates, depth.
+
+    A list of tools must not be lost for one entry nested too deeply; what is inside is judged by
+    those who read it.
+    """
     try:
-        # Python reads lone surrogates, which pydantic refuses.
-        clean = written(json.loads(line))
-        return types.jsonrpc_message_adapter.validate_json(clean, by_name=False)
+        return types.jsonrpc_message_adapter.validate_python(_value(line), by_name=False)
     except (ValueError, RecursionError) as error:
         return unreadable_answer([line], str(error).split("\n", 1)[0][:_REASON])
+
+
+def _value(line: str) -> object:
+    try:
+        value = json.loads(line)
+    except RecursionError:
+        value = json.loads(shallow(line))
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
+
+
+def shallow(text: str) -> str:
+    """JSON text with null in place of what is nested deeper than anything that is accepted."""
+    kept: list[str] = []
+    depth = start = 0
+    for match in _BRACKET.finditer(text):
+        bracket = match.group()
+        if bracket in "[{":
+            depth += 1
+            if depth == _CUT_DEPTH:
+                kept.append(text[start : match.start()])
+        elif bracket in "]}":
+            depth -= 1
+            if depth == _CUT_DEPTH - 1:
+                kept.append("null")
+                start = match.end()
+    return "".join([*kept, text[start:]])
 
 
 def unreadable_answer(pieces: Sequence[str], reason: str) -> types.JSONRPCError | None:

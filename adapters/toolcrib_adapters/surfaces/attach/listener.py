@@ -31,8 +31,9 @@ from toolcrib_adapters.surfaces.attach.link import GONE
 from toolcrib_adapters.surfaces.attach.place import no_socket
 from toolcrib_adapters.surfaces.checked_streams import checked_streams
 from toolcrib_adapters.surfaces.standard_streams import CHUNK, lines_of
-from toolcrib_protocol.errors import ToolError
+from toolcrib_protocol.errors import UPSTREAM_PROTOCOL, ToolError
 from toolcrib_protocol.json_value import dump_json, parse_json
+from toolcrib_protocol.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
@@ -232,7 +233,7 @@ class Listener:
                 return
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(client.gone, tasks.cancel_scope)
-                await client.say(dump_json(await self._served.call(wish)).encode())
+                await client.say(_line(await self._served.call(wish)))
                 tasks.cancel_scope.cancel()
 
     @contextmanager
@@ -248,6 +249,16 @@ class Listener:
     def _move(self) -> None:
         self._moved.set()
         self._moved = anyio.Event()
+
+
+def _line(answer: JsonObject) -> bytes:
+    """The line that tells an answer; where JSON cannot write it, one that says so."""
+    try:
+        return dump_json(answer).encode()
+    except ToolError as error:
+        text = f"the tool was called, and its answer cannot be handed on: {error.message}"
+        failed = Result.failed(ToolError(UPSTREAM_PROTOCOL, text))
+        return dump_json(failed.as_mcp()).encode()
 
 
 class _Client:

@@ -1,0 +1,26 @@
+"""What toolcrib promises when a source or a client is at fault; see `requirements.py`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.promise import Promise
+
+FAULTY_PEERS: Final = (
+    Promise(
+        "sources-not-numbers",
+        "NaN and infinities in an answer become null and are named in `_meta`, whoever called; "
+        "nothing but that one answer is touched.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "sources-deep-answers",
+        "An answer nested deeper than clients read fails its own call and no other.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "sources-odd-entries-alone",
+        "An entry of a list that is nested too deeply or holds NaN is quarantined alone.",
+        "issue 2, section 4",
+    ),
+)
