@@ -1372,6 +1372,12 @@ WAYS_IN: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "shown-addresses",
+        "Users, passwords and query values in addresses of sources are masked wherever a person "
+        "looks at them.",
+        "issue 3, section 1",
+    ),
+    Promise(
         "doctor-well",
         "`toolcrib doctor` says of a crib that is well that nothing is wrong, and ends with 0.",
         "issue 3, section 1",

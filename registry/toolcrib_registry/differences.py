@@ -1,12 +1,15 @@
 """How something that shall be differs from what there is, in words people can review.
 
-What may be a secret (environment, headers) is told by its key only. Used by `declaring`.
+What may be a secret (environment, headers) is told by its key only, and addresses are masked. Used
+by `declaring`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+
+from toolcrib_registry.shown_text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +101,7 @@ def _details(old: JsonObject, new: JsonObject) -> Iterator[Detail]:
         if key in _SECRET:
             yield from _secret_details(key, before, after)
         else:
-            yield Detail(key, before, after)
+            yield Detail(key, shown(before), shown(after))
 
 
 def _secret_details(key: str, old: Json, new: Json) -> Iterator[Detail]:

@@ -15,6 +15,7 @@ from toolcrib_adapters.expansion import Expansion
 from toolcrib_protocol.errors import ToolError
 from toolcrib_registry.ports import SourceStatus
 from toolcrib_registry.records import SourceKind
+from toolcrib_registry.shown_text import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -137,18 +138,18 @@ def _command(
 
 
 def _failure(record: SourceRecord, state: SourceState) -> Finding:
-    name = record.name
+    name, reason = record.name, without_secrets(state.reason)
     if state.status is SourceStatus.NEEDS_SIGN_IN:
         mend = (
             f"set what it signs in with, e.g. toolcrib add {name} --replace --url URL --header "
             "'Authorization=Bearer ${TOKEN}', and set TOKEN where the crib is started"
         )
-        return Finding("sign-in", Severity.PROBLEM, f"source {name!r}: {state.reason}", mend, name)
+        return Finding("sign-in", Severity.PROBLEM, f"source {name!r}: {reason}", mend, name)
     return Finding(
         "source",
         Severity.PROBLEM,
-        f"source {name!r} failed (since {state.since}): {state.reason}",
-        f"toolcrib refresh {name} tries it now; toolcrib show and toolcrib sources tell more",
+        f"source {name!r} failed (since {state.since}): {reason}",
+        f"toolcrib refresh {name} tries it now; toolcrib sources tells how all of them are",
         {"source": name, "since": state.since, "retry_at": state.retry_at},
     )
 

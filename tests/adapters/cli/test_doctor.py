@@ -27,6 +27,8 @@ from toolcrib_registry.snapshot import Snapshot
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from toolcrib_protocol.json_value import JsonObject
+
 
 def findings(shell: Shell, *words: str) -> dict[str, Any]:
     """What doctor found, by check; the last of several."""
@@ -243,18 +245,23 @@ SOURCE = SourceRecord(
 
 @pytest.mark.promise("doctor-says")
 def test_processes_without_a_crib_that_look_like_a_source_are_told() -> None:
-    command = "node /root/.npm/_npx/1/mcp-server-filesystem /data/files "
+    command = ("node", "/root/.npm/_npx/1/mcp-server-filesystem", "/data/files")
     processes = [
-        Process(1, 0, "init", "/sbin/init"),
+        Process(1, 0, "init", ("/sbin/init",)),
         Process(10, 1, "node", command),
         Process(11, 12, "node", command),
-        Process(12, 1, "toolcrib", "toolcrib serve"),
+        Process(12, 1, "toolcrib", ("toolcrib", "serve")),
         Process(13, 14, "node", command),
-        Process(14, 1, "systemd", "systemd --user"),
-        Process(15, 1, "node", "node server-filesystem /other"),
-        Process(16, 1, "python", "python -m toolcrib_adapters.x server-filesystem /data/files"),
-        Process(17, 1, "python", "/usr/bin/python -m other"),
-        Process(18, 1, "serve", "/bin/sh /opt/serve"),
+        Process(14, 1, "systemd", ("systemd", "--user")),
+        Process(15, 1, "node", ("node", "server-filesystem", "/other")),
+        Process(
+            16,
+            1,
+            "python",
+            ("python", "-m", "toolcrib_adapters.x", "server-filesystem", "/data/files"),
+        ),
+        Process(17, 1, "python", ("/usr/bin/python", "-m", "other")),
+        Process(18, 1, "serve", ("/bin/sh", "/opt/serve")),
     ]
     bare = [
         SourceRecord(name, SourceKind.MCP, {"transport": "stdio", "command": command}, name)
@@ -263,12 +270,42 @@ def test_processes_without_a_crib_that_look_like_a_source_are_told() -> None:
     assert [f.value for f in orphan_findings([SOURCE, *bare], processes)] == [10, 13, 18]
 
 
+@pytest.mark.promise("doctor-says")
+def test_sources_of_one_command_are_told_apart_by_their_arguments_and_each_process_once() -> None:
+    def source(name: str, *args: str, command: str = "python3", cwd: str = "") -> SourceRecord:
+        spec: JsonObject = {"command": command, "args": [*args], **({"cwd": cwd} if cwd else {})}
+        return SourceRecord(name, SourceKind.MCP, spec, name)
+
+    sources = [
+        source("a", "/srv/a.py"),
+        source("b", "/srv/a.py", "--port", "${PORT}"),
+        source("c", "-m", "mail", cwd="/srv/c"),
+        source("d", "-m", "mail", cwd="/srv/d"),
+        source("e", command="/opt/bin/notes"),
+        source("f", command="sh"),
+    ]
+    lines = [
+        ("/usr/bin/python3", "/srv/a.py"),
+        ("python3", "/srv/a.py", "--port", "80"),
+        ("python3", "-m", "mail"),
+        ("python3", "/srv/other.py"),
+        ("/usr/bin/python3", "/opt/bin/notes"),
+        ("sh",),
+    ]
+    processes = [Process(10 + n, 1, "x", line, "/srv/d") for n, line in enumerate(lines)]
+    found = [*orphan_findings(sources, processes)]
+    assert [f.value for f in found] == [10, 11, 12, 14]
+    for finding, name in zip(found, "abde", strict=True):
+        assert f"looks like source {name!r} and" in finding.text
+
+
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 def test_the_processes_of_this_user_are_read() -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
         found = {process.pid: process for process in my_processes()}
         child.kill()
-    assert found[child.pid].command.strip() == "sleep 60"
+    assert found[child.pid].command == "sleep 60"
+    assert found[child.pid].folder == str(Path.cwd())
     assert found[child.pid].parent == os.getpid()
     assert my_processes(Path("/nowhere")) == []
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from toolcrib_adapters.expansion import Expansion, Secrets
 from toolcrib_adapters.sources.mcp_upstream.forwarding import forwarding_problem
 from toolcrib_protocol.errors import INVALID_SETTINGS, ErrorKind, ToolError
+from toolcrib_registry.shown_text import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +94,8 @@ class HttpSpec(_Limits):
         url = expansion.text(self.url)
         if not _is_web_address(url):
             # As it is written: what was filled in is nobody's to see.
-            text = f"the address {self.url!r} is, filled in, no address of http:// or https://"
+            shown = without_secrets(self.url)
+            text = f"the address {shown!r} is, filled in, no address of http:// or https://"
             raise ToolError(INVALID_SETTINGS, text, ErrorKind.NEEDS_HUMAN)
         changes = {"url": url, "headers": headers}
         # `Authorization: Bearer KEY` is often told back without its first word.

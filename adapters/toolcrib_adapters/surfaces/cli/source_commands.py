@@ -15,6 +15,7 @@ from toolcrib_adapters.surfaces.cli.output import short
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.retirement import is_misfit, remove_source
+from toolcrib_registry.shown_text import without_secrets
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -105,7 +106,7 @@ def _row(snapshot: Snapshot, record: SourceRecord, known: _State, tools: int) ->
         "kind": record.kind.value,
         "group": record.group,
         "state": state.status.value if state else "not running",
-        "reason": known.reason,
+        "reason": without_secrets(known.reason),
         "retry_at": state.retry_at if state else None,
         "tools": tools,
         "quarantined": len(snapshot.quarantined.get(record.name, ())),
@@ -127,5 +128,7 @@ def _where(record: SourceRecord) -> str:
     args = spec.get("args")
     words = [spec.get("command"), *(args if isinstance(args, list) else [])]
     if spec.get("command"):
-        return " ".join(str(word) for word in words)
-    return str(spec.get("url") or spec.get("target") or spec.get("path") or "published")
+        return without_secrets(" ".join(str(word) for word in words))
+    return without_secrets(
+        str(spec.get("url") or spec.get("target") or spec.get("path") or "published")
+    )
