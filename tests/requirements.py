@@ -1412,6 +1412,12 @@ UNRULY_SOURCES: Final = (
         "An answer over HTTP of more than 64 MiB, counted after decompression, fails its own call.",
         "issue 3, section 1",
     ),
+    Promise(
+        "unruly-hanging",
+        "A source that lets a call or a refresh wait in vain and answers no ping is ended, "
+        "connected anew, and says so.",
+        "issue 3, section 1",
+    ),
 )
 
 PROMISES: Final = (

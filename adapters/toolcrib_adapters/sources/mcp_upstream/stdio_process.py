@@ -46,6 +46,8 @@ _log = logging.getLogger(__name__)
 
 _LAST_WORDS_SECONDS: Final = 1.0
 """How long the last lines of a process that has ended are waited for."""
+_LONGEST_UNENDED: Final = 2 * LONGEST_LINE
+"""An answer that is too long fails its own call; a line that goes on and on ends the connection."""
 _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
@@ -134,8 +136,17 @@ async def _read_lines(process: Process, incoming: Incoming) -> None:
             await incoming.send(SessionMessage(message))
 
 
+def _without_end(size: int) -> ToolError:
+    text = f"the connection ended: the server wrote {size:,} bytes without an end of line"
+    return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+
+
 async def _messages(stream: ByteReceiveStream) -> AsyncIterator[types.JSONRPCMessage]:
-    """The messages in a stream of bytes."""
+    """The messages in a stream of bytes.
+
+    Raises:
+        ToolError: `source_unavailable` if it is one line without end.
+    """
     pieces: list[bytes] = []
     size = 0
     with suppress(anyio.EndOfStream, OSError):
@@ -147,6 +158,8 @@ async def _messages(stream: ByteReceiveStream) -> AsyncIterator[types.JSONRPCMes
                 if message is not None:
                     yield message
             size += len(rest)
+            if size > _LONGEST_UNENDED:
+                raise _without_end(size)
             if size > LONGEST_LINE:
                 # Only the ends of such a line are kept: they tell whose answer it is.
                 del pieces[1:]

@@ -37,6 +37,7 @@ from toolcrib_adapters.sources.mcp_upstream.forwarding import HttpAccess, withou
 from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
 from toolcrib_adapters.sources.mcp_upstream.link import Link
 from toolcrib_adapters.sources.mcp_upstream.personal import PersonalConnections
+from toolcrib_adapters.sources.mcp_upstream.pulse import Pulse
 from toolcrib_adapters.sources.mcp_upstream.requests import UpstreamRequests
 from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, read_spec
 from toolcrib_adapters.sources.mcp_upstream.tool_list import tools_of
@@ -123,6 +124,7 @@ class McpUpstream:
         self._dialogue = Dialogue(record.name)
         self._requests = UpstreamRequests(record.name, clock)
         self._relisting = Relisting()
+        self._pulse = Pulse()
         self._secrets = Secrets()
         self._longest_call_seconds = inf
         self._stderr = ""
@@ -179,7 +181,8 @@ class McpUpstream:
     async def look_again(self) -> None:
         """Ask for the list anew, or connect at once; see `Source.look_again`."""
         self._list_again.stir()
-        await self._relisting.wait()
+        async with self._pulse.doubting_soon():
+            await self._relisting.wait()
 
     async def _wire_for(self, context: CallContext, patience: Patience) -> Wire:
         """The connection for a call: of the caller's generation, where it may be asked something.
@@ -221,6 +224,8 @@ class McpUpstream:
     def _call_failure(self, failed: RequestError, seconds: float) -> ToolError:
         if failed.code in {types.INVALID_PARAMS, types.METHOD_NOT_FOUND}:
             self._suspect_list()
+        elif failed.code == types.REQUEST_TIMEOUT:
+            self._pulse.doubt()
         failure = call_failure(failed, repr(self._record.name), seconds)
         failure.message = self._secrets.hidden(failure.message)
         return failure
@@ -284,6 +289,9 @@ class McpUpstream:
                     life.deadline = anyio.current_time() + _CLOSE_SECONDS
         if life.cancelled_caught and not self._was_ready:
             raise TimeoutError
+        if wire.why_ended:
+            text = f"the connection ended: {wire.why_ended}"
+            raise ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
 
     def _connected(
         self, spec: StdioSpec | HttpSpec, failures: HttpFailures
@@ -303,6 +311,7 @@ class McpUpstream:
             tasks.start_soon(leave_at, failures.fatal)
             tasks.start_soon(self._keep_listing, host, wire)
             tasks.start_soon(self._remind)
+            tasks.start_soon(self._pulse.keep, wire)
             tasks.start_soon(self._requests.watched.keep, wire)
             if wire.tells_changes:
                 ears = Ears(self._suspect_lists, self._told_change)
@@ -314,6 +323,7 @@ class McpUpstream:
             try:
                 await self._list(host, wire)
             except (RequestError, ToolError) as error:
+                self._pulse.doubt()
                 # The stored list stays as it is; the reason is for people.
                 reason = self._secrets.hidden(f"the tools could not be listed again: {error}")
                 await self._report(host, SourceStatus.READY, reason)

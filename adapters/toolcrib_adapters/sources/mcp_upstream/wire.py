@@ -79,6 +79,7 @@ class _WatchedDispatcher(JSONRPCDispatcher[Any]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.ended = anyio.Event()
+        self.why_ended = ""
         self.asked: Asked = _nobody
 
     async def run(self, on_request: OnRequest, *args: Any, **kwargs: Any) -> None:
@@ -145,6 +146,16 @@ class Wire:
         self._secrets = secrets
         self._ids = count(_FIRST_ID)
         self._own_headers: dict[str, str] = {}
+
+    def end(self, why: str) -> None:
+        """Give the connection up; its owner makes another one."""
+        self._dispatcher.why_ended = why
+        self.ended.set()
+
+    @property
+    def why_ended(self) -> str:
+        """Why it was given up."""
+        return self._dispatcher.why_ended
 
     def carrying(self, headers: dict[str, str]) -> Wire:
         """The same connection, whose requests carry `headers` of one caller."""
