@@ -45,14 +45,18 @@ class Relisting:
         served = self._taken()
         try:
             yield
-        finally:
-            for done in served:
-                done.set()
+        except anyio.get_cancelled_exc_class():
+            # Its connection ended under it: the state that says so comes first.
+            self._waiting = [*served, *self._waiting]
+            raise
+        except Exception:
+            _tell(served)
+            raise
+        _tell(served)
 
     def give_up(self) -> None:
         """There is no list to be had now; the state of the source says why."""
-        for done in self._taken():
-            done.set()
+        _tell(self._taken())
 
     def end(self) -> None:
         """There will be no list any more: only other settings help."""
@@ -75,3 +79,8 @@ class Relisting:
         taken, self._waiting = self._waiting, []
         self._asked = anyio.Event()
         return taken
+
+
+def _tell(waiting: list[anyio.Event]) -> None:
+    for done in waiting:
+        done.set()
