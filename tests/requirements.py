@@ -1378,6 +1378,12 @@ WAYS_IN: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "read-only-home",
+        "A home that may only be read is read, without its index, too; output that cannot be "
+        "written is told in a sentence.",
+        "issue 3, section 1",
+    ),
+    Promise(
         "doctor-well",
         "`toolcrib doctor` says of a crib that is well that nothing is wrong, and ends with 0.",
         "issue 3, section 1",

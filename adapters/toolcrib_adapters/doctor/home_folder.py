@@ -50,6 +50,7 @@ def home_findings(settings: CribSettings) -> Iterator[Finding]:
         return
     yield from _access(home)
     yield from _space(home)
+    yield from _index(home / "index")
     if os.name == "posix":
         yield from _folder_mode(home)
         for name in _PRIVATE:
@@ -117,6 +118,12 @@ def _file_mode(path: Path) -> Iterator[Finding]:
             f"{mode:04o}",
             partial(_chmod, path, 0o600),
         )
+
+
+def _index(folder: Path) -> Iterator[Finding]:
+    if os.path.lexists(folder) and not folder.is_dir():
+        text = f"{folder} is no folder, so no search index is kept and each search makes its own"
+        yield Finding("index", Severity.PROBLEM, text, f"mv {folder} {folder}.old", str(folder))
 
 
 def _key_ring(path: Path) -> Iterator[Finding]:

@@ -104,7 +104,8 @@ class IndexFile:
         except OSError as error:
             # Without the file the index is made again next time: slower, never wrong.
             _log.warning("the search index cannot be kept in %s: %s", self._path, error)
-            scratch.unlink(missing_ok=True)
+            with suppress(OSError):
+                scratch.unlink(missing_ok=True)
 
     def _sweep(self, scratch: Path) -> None:
         """Remove what processes that were killed while writing have left behind."""

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
-
-from toolcrib_protocol.errors import STORE_UNAVAILABLE, ToolError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_log = logging.getLogger(__name__)
 
 
 def index_folder(home: Path) -> Path:
     """The folder of the index in `home`, made on first use.
 
-    Raises:
-        ToolError: `store_unavailable` if it cannot be made.
+    Where it cannot be made the index is made again each time: slower, never wrong.
     """
     folder = home / "index"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ToolError(
-            STORE_UNAVAILABLE, f"the folder {folder} cannot be used: {error.strerror}"
-        ) from error
+        _log.warning("no index can be kept in %s: %s", folder, error.strerror)
     return folder

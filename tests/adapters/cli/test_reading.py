@@ -3,16 +3,52 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.adapters.cli.running import Shell
 
-if TYPE_CHECKING:
-    from pathlib import Path
+
+@pytest.mark.promise("read-only-home")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written_is_told_in_a_sentence(shell: Shell, mail: str) -> None:
+    shell.run("add", "mail", "--snapshot", mail)
+    for words in (("tools",), ("tools", "--json")):
+        full = ("sh", "-c", 'exec "$@" > /dev/full', "sh")
+        done = shell.spawn(*words, prefix=full)
+        assert (done.code, done.err) == (
+            1,
+            "error: the output, or a file, cannot be written: No space left on device\n",
+        )
+
+
+@pytest.mark.promise("read-only-home")
+def test_a_home_that_may_only_be_read_is_read_and_a_write_says_why_it_is_not(
+    shell: Shell, mail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.run("add", "mail", "--snapshot", mail)
+    # Root may write to whatever has no such mode, so the system is made to say it.
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
+    for words in (("tools",), ("sources",), ("show", "mail/send_letter"), ("export",)):
+        done = shell.run(*words)
+        assert (done.code, "mail" in done.out) == (0, True), done.err
+    done = shell.run("remove", "mail")
+    assert (done.code, "allow this user to write" in done.err) == (4, True), done.err
+
+
+@pytest.mark.promise("read-only-home")
+def test_a_search_answers_where_no_index_can_be_kept(shell: Shell, mail: str) -> None:
+    shell.run("add", "mail", "--snapshot", mail)
+    shutil.rmtree(shell.home / "index")
+    (shell.home / "index").write_text("a file")
+    done = shell.run("search", "send a letter")
+    assert (done.code, "mail/send_letter" in done.out) == (0, True), done.err
+    assert f"mend: mv {shell.home / 'index'}" in shell.run("doctor").out
 
 
 @pytest.fixture

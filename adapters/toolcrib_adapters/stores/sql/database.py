@@ -159,6 +159,8 @@ def _sqlite(url: URL, busy_seconds: float) -> Database:
 
 
 def _sqlite_file(path: Path, busy_seconds: float) -> Database:
+    if path.is_file() and not _may_write(path):
+        return _prepared(_unwritten(path), str(path), busy_seconds, is_written=False)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # SQLite would make the file readable for everybody; what it makes beside it gets the same
@@ -173,7 +175,22 @@ def _sqlite_file(path: Path, busy_seconds: float) -> Database:
     return _prepared(URL.create("sqlite", database=str(path)), str(path), busy_seconds)
 
 
-def _prepared(url: URL, label: str, busy_seconds: float) -> Database:
+def _may_write(path: Path) -> bool:
+    # SQLite keeps files beside it.
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _unwritten(path: Path) -> URL:
+    """A file that can only be read, on a disk or in a folder that is not this user's to change."""
+    log = path.with_name(f"{path.name}-wal")
+    # Who writes it now keeps beside it what a reader needs; where nobody does there is nothing to
+    # share, and SQLite would refuse because it cannot make these files.
+    is_shared = log.is_file() and log.stat().st_size > 0
+    query = {"mode": "ro", "uri": "true", **({} if is_shared else {"immutable": "1"})}
+    return URL.create("sqlite", database=path.absolute().as_uri(), query=query)
+
+
+def _prepared(url: URL, label: str, busy_seconds: float, *, is_written: bool = True) -> Database:
     engine = create_engine(url)
 
     def on_connect(connection: SqliteConnection, _: object) -> None:
@@ -181,7 +198,7 @@ def _prepared(url: URL, label: str, busy_seconds: float) -> Database:
         connection.isolation_level = None
         # Before all else, so that processes that open a new file at once wait for each other.
         connection.execute(f"PRAGMA busy_timeout={busy_seconds * 1000:.0f}")
-        for pragma in _PRAGMAS:
+        for pragma in _PRAGMAS if is_written else ():
             connection.execute(pragma)
 
     def on_begin(connection: Connection) -> None:

@@ -6,9 +6,10 @@ Only the file of the command that was asked for is imported, so that `search` do
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 SHOW_TRACEBACKS: Final = "TOOLCRIB_TRACEBACKS"
 FAULT: Final = 70
 """The exit code of a fault of ours (`EX_SOFTWARE`)."""
+
+_UNWRITTEN: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EPIPE})
+"""What is the matter with where the output goes, not with us."""
 
 _PARTS_OF_COMMANDS: Final = {
     "import": "cli.import",
@@ -72,15 +76,37 @@ def main() -> None:
         SystemExit: always, with the exit code.
     """
     try:
+        _run()
+    except OSError as error:
+        if error.errno not in _UNWRITTEN:
+            _report(error)
+        # What is still held back must not be tried, and told of, again at the very end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if error.errno != errno.EPIPE:
+            sys.stderr.write(f"error: the output, or a file, cannot be written: {error.strerror}\n")
+        raise SystemExit(1) from None
+    except Exception as error:  # noqa: BLE001 - the border of the process
+        _report(error)
+
+
+def _run() -> None:
+    try:
         build_app(sys.argv[1:])()
-    except Exception as error:
-        if os.environ.get(SHOW_TRACEBACKS):
-            raise
-        sys.stderr.write(
-            f"error: a fault inside toolcrib ({type(error).__name__}: {error}); please report it "
-            f"with what {SHOW_TRACEBACKS}=1 in the environment adds to this\n"
-        )
-        raise SystemExit(FAULT) from None
+    finally:
+        if sys.stdout is not None and not sys.stdout.closed:
+            # Here and not when the interpreter ends, where nobody can tell of what goes wrong.
+            sys.stdout.flush()
+
+
+def _report(error: Exception) -> NoReturn:
+    """Tell of a fault of ours, and end."""
+    if os.environ.get(SHOW_TRACEBACKS):
+        raise error
+    sys.stderr.write(
+        f"error: a fault inside toolcrib ({type(error).__name__}: {error}); please report it "
+        f"with what {SHOW_TRACEBACKS}=1 in the environment adds to this\n"
+    )
+    raise SystemExit(FAULT) from None
 
 
 def _print_version(wanted: bool) -> None:
