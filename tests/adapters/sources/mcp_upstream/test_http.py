@@ -185,6 +185,10 @@ async def test_a_server_that_dies_is_connected_again_when_it_is_back(mode: str) 
                 await made.call("echo")
             # Or the stream of notices has just told, and the connection ends around the call.
             assert told.value.code in {SOURCE_UNAVAILABLE, SOURCE_DISCONNECTED}
+            if told.value.code == SOURCE_DISCONNECTED:
+                # One that was kept open told it, and says nothing of the next: that one will.
+                with pytest.raises(ToolError):
+                    await made.call("echo", limit=1.0)
         assert (await made.host.settled()).status is SourceStatus.FAILED
         async with http_server(mode, port=server.port):
             assert (await made.state_after_pause()).status is SourceStatus.READY
