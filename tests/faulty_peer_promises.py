@@ -23,4 +23,16 @@ FAULTY_PEERS: Final = (
         "An entry of a list that is nested too deeply or holds NaN is quarantined alone.",
         "issue 2, section 4",
     ),
+    Promise(
+        "stdio-lines-answered",
+        "A line on standard input that is no message, or whose id is none, is answered with an "
+        "error instead of silence.",
+        "issue 3, section 2",
+    ),
+    Promise(
+        "stdio-capacity",
+        "At most 100 requests of a connection on standard streams or the crib's socket run at "
+        "once; more are refused by their ids.",
+        "issue 3, section 2",
+    ),
 )

@@ -1,12 +1,15 @@
-"""The messages of one connection, with each request's id kept apart from the others'.
+"""The messages of one connection: each request's id kept apart, and no more than can be held.
 
-For transports that carry many requests on one pair of streams (standard streams, sockets); over
-HTTP `edge/sessions.py` does the same. The rules are in `request_ids.py`.
+What is no message is told so: its client would wait for an answer. For transports that carry many
+requests on one pair of streams (standard streams, sockets); over HTTP `edge/sessions.py` does the
+same. The rules for ids are in `request_ids.py`.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,12 +17,14 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
+    PARSE_ERROR,
     ErrorData,
     JSONRPCError,
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
 )
+from pydantic import ValidationError
 
 from toolcrib_adapters.surfaces.request_ids import RequestIds
 
@@ -33,8 +38,29 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+MOST_REQUESTS: Final = 100
+"""So many requests of one connection may run at once, as over HTTP; their answers wait here, too,
+while the client does not read them."""
+_NO_MESSAGE: Final = "{}"
+_ODD_ID: Final = re.compile(r'"id"\s*:(?!\s*(?:["n]|-?\d+\s*[,}]))')
 _LAST_WORDS_SECONDS: Final = 2.0
 _CANCELLED: Final = "notifications/cancelled"
+
+
+def request_line(line: str) -> str:
+    """The line; of a request whose id is neither text nor a whole number, one that is no message.
+
+    The SDK takes such a request for a notification and never answers it.
+    """
+    if _ODD_ID.search(line) is None:
+        return line
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    if not isinstance(message, dict) or message.keys().isdisjoint({"method"}):
+        return line
+    return line if type(message.get("id")) in {str, int, type(None)} else _NO_MESSAGE
 
 
 class CheckedStreams:
@@ -58,9 +84,14 @@ class CheckedStreams:
     async def incoming(self, item: SessionMessage | Exception) -> SessionMessage | Exception | None:
         """What the server should get; None if it was refused here."""
         if isinstance(item, Exception):
-            return item
+            await self._refuse_line(item)
+            return None
         message = item.message
         if isinstance(message, JSONRPCRequest):
+            if len(self._ids) >= MOST_REQUESTS:
+                text = f"{MOST_REQUESTS} requests of this connection run already; wait for answers"
+                await self._say(INVALID_REQUEST, text, message.id)
+                return None
             inner = self._ids.admit(message.id)
             if inner is None:
                 await self._refuse(message)
@@ -96,8 +127,23 @@ class CheckedStreams:
         )
         _log.warning("refused a request: %s", text)
         # Without the id: with it, the client would take this for the first request's answer.
-        error = ErrorData(code=INVALID_REQUEST, message=text)
-        refusal = JSONRPCError(jsonrpc="2.0", id=None, error=error)
+        await self._say(INVALID_REQUEST, text, None)
+
+    async def _refuse_line(self, fault: Exception) -> None:
+        """Say that a line is no message; whose request it was to be cannot be known."""
+        if not isinstance(fault, ValidationError):
+            _log.error("the connection is at fault: %s", fault)
+            return
+        error = fault.errors(include_url=False, include_context=False)[0]
+        if error["type"] != "json_invalid":
+            text = "a line is no JSON-RPC message; the id of a request is text or a whole number"
+            await self._say(INVALID_REQUEST, text, None)
+        elif str(error["input"]).strip():
+            await self._say(PARSE_ERROR, f"a line is not JSON: {error['msg']}", None)
+
+    async def _say(self, code: int, text: str, request_id: str | int | None) -> None:
+        error = ErrorData(code=code, message=text)
+        refusal = JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
         await self._write.send(SessionMessage(refusal))
 
     def _cancelled(self, notice: JSONRPCNotification) -> JSONRPCNotification:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from mcp.server.stdio import stdio_server
 
-from toolcrib_adapters.surfaces.checked_streams import checked_streams
+from toolcrib_adapters.surfaces.checked_streams import checked_streams, request_line
 from toolcrib_adapters.surfaces.standard_streams import lines_of, received
 from toolcrib_adapters.surfaces.stop_signals import stop_signals
 
@@ -74,7 +74,7 @@ class _Lines:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in lines_of(self._read):
-            yield line.decode("utf-8", "replace")
+            yield request_line(line.decode("utf-8", "replace"))
 
     async def _read(self) -> bytes:
         if self._has_ended:

@@ -48,3 +48,18 @@ async def test_nan_reaches_every_kind_of_client_as_null_and_ends_nothing(shell: 
                 parts(answer.model_dump(by_alias=True, mode="json", exclude_none=True)) == EXPECTED
             )
         assert process.returncode is None
+
+
+@pytest.mark.promise("stdio-lines-answered")
+async def test_a_shared_crib_answers_lines_that_are_no_messages(shell: Shell) -> None:
+    async with client(shell) as member:
+        await member.shake_hands()
+        assert member.process.stdin is not None
+        for line, code in (
+            (b"no JSON\n", -32700),
+            (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n', -32600),
+        ):
+            await member.process.stdin.send(line)
+            refusal = await member.until(lambda message: "error" in message)
+            assert (refusal["id"], refusal["error"]["code"]) == (None, code)
+        assert (await member.ask("ping"))["result"] == {}

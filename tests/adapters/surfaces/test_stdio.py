@@ -174,3 +174,51 @@ async def test_a_call_that_runs_when_the_signal_comes_is_answered_before_the_end
         assert "outcome_unknown" in json.dumps(answer)
         assert b"Traceback" not in await everything(process.stderr)
         assert await process.wait() == 0
+
+
+@pytest.mark.promise("stdio-lines-answered")
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ('{"jsonrpc":"2.0","id":1,', -32700),
+        ("no JSON at all", -32700),
+        ('{"a":"\\ud800"}', -32700),
+        ("[" * 5_000, -32700),
+        ("[]", -32600),
+        ("{}", -32600),
+        ('{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600),
+        ('{"jsonrpc":"2.0","method":"ping","id":true}', -32600),
+        ('{"jsonrpc":"2.0","id":{"n":1},"method":"ping"}', -32600),
+    ],
+)
+async def test_a_line_that_is_no_message_is_answered_as_such(line: str, code: int) -> None:
+    async with crib_process() as process:
+        assert process.stdin is not None
+        await process.stdin.send(f"\n  \n{line}\n".encode())
+        inside: JsonObject = {"name": "play__echo", "arguments": {"id": 1.5, "method": "x"}}
+        await send(process, raw_request("tools/call", inside, 7))
+        refusal, answer = await messages_until(process, 2)
+        error = refusal["error"]
+        assert isinstance(error, dict)
+        assert (refusal["id"], error["code"]) == (None, code)
+        assert answer["id"] == 7
+        assert "result" in answer
+
+
+@pytest.mark.promise("stdio-capacity")
+async def test_more_requests_than_may_run_at_once_are_refused_until_one_is_answered() -> None:
+    async with crib_process() as process:
+        for number in range(100):
+            await send(process, raw_request("tools/call", meet(101, "x"), number))
+        for number in (100, 101):
+            await send(process, raw_request("tools/list", {}, number))
+        for refusal in await messages_until(process, 2):
+            assert refusal["id"] in {100, 101}
+            assert "100 requests of this connection run already" in json.dumps(refusal["error"])
+        cancelled: JsonObject = {"requestId": 5}
+        notice: JsonObject = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+        await send(process, {**notice, "params": cancelled})
+        await send(process, raw_request("tools/list", {}, 102))
+        [answer] = await messages_until(process, 1)
+        assert answer["id"] == 102
+        assert "result" in answer

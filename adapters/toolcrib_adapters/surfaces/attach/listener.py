@@ -29,7 +29,7 @@ from toolcrib_adapters.surfaces.attach.greeting import (
 )
 from toolcrib_adapters.surfaces.attach.link import GONE
 from toolcrib_adapters.surfaces.attach.place import no_socket
-from toolcrib_adapters.surfaces.checked_streams import checked_streams
+from toolcrib_adapters.surfaces.checked_streams import checked_streams, request_line
 from toolcrib_adapters.surfaces.standard_streams import CHUNK, lines_of
 from toolcrib_protocol.errors import UPSTREAM_PROTOCOL, ToolError
 from toolcrib_protocol.json_value import dump_json, parse_json
@@ -314,7 +314,7 @@ class _Client:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in self._lines:
-            yield line.decode("utf-8", "replace")
+            yield request_line(line.decode("utf-8", "replace"))
 
     async def write(self, text: str) -> None:
         """Send what the SDK wrote: a line with its end."""
