@@ -75,6 +75,7 @@ PARTS: Final[dict[str, Part]] = {
     "calls": Part("toolcrib_registry.calls:Calls"),
     "source.mcp": Part("toolcrib_adapters.sources.mcp_upstream:McpUpstream"),
     "source.mcp_access": Part("toolcrib_adapters.sources.mcp_upstream.forwarding:HttpAccess"),
+    "source.mcp_spec": Part("toolcrib_adapters.sources.mcp_upstream.spec:read_spec"),
     "source.python": Part("toolcrib_adapters.sources.python_functions.source:PythonFunctions"),
     "source.snapshot": Part("toolcrib_adapters.sources.snapshots:SnapshotSource"),
     "version": Part("importlib.metadata:version"),

@@ -166,6 +166,7 @@ class _Plan:
         self._now = now
         self._snapshot = snapshot
         self._replaced: set[str] = set()
+        self._as_it_was: set[Part] = set()
 
     def remove(self, kind: str, name: str) -> None:
         """Take out a part, if it is there."""
@@ -210,6 +211,8 @@ class _Plan:
         if changes:
             self._do(changes)
             self._note(GROUP, declared.name, old, group_facts(wanted))
+        elif home_of(self._snapshot, declared.name) is not None:
+            self._as_it_was.add((GROUP, declared.name))
 
     def put_profile(self, profile: ProfileRecord) -> None:
         known = self._snapshot.profiles.get(profile.name)
@@ -239,8 +242,11 @@ class _Plan:
 
     def own(self, declaration: Declaration) -> None:
         """Remember what the file put in; that alone is no difference to tell."""
-        record = DeclarationRecord(declaration.name, tuple(sorted(declaration.parts)))
         known = self._snapshot.declarations.get(declaration.name)
+        before = frozenset(known.parts) if known is not None else frozenset()
+        # What a source says of its own group was not put in by the file that says the same.
+        parts = declaration.parts - (self._as_it_was - before)
+        record = DeclarationRecord(declaration.name, tuple(sorted(parts)))
         if record.parts and known != record:
             self._do([PutDeclaration(record)])
         elif known is not None and not record.parts:

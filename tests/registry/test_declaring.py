@@ -11,6 +11,7 @@ from tests.registry.cribs import LATER, NOW, listed, memory_catalogue, raw_tool
 from toolcrib_protocol.errors import INVALID_SETTINGS
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Overlay
+from toolcrib_registry.changes import PutGroup
 from toolcrib_registry.declaring import (
     Declaration,
     DeclarationError,
@@ -224,3 +225,17 @@ async def test_an_overlay_for_a_source_that_changes_with_it_may_fit_what_comes()
     head = catalogue.snapshot.tools[SEND].head
     assert head is not None
     assert head.presets == {"cc": "a"}
+
+
+@pytest.mark.promise("config-removes-its-own")
+async def test_what_a_source_says_of_its_group_stays_when_a_file_that_said_the_same_does_not() -> (
+    None
+):
+    catalogue = await crib()
+    own = GroupRecord("mail", "", "Letters.")
+    await catalogue.change(lambda _: [PutGroup(own)])
+    exported = replace(TEAM, groups={**TEAM.groups, "mail": DeclaredGroup("mail", "", "Letters.")})
+
+    assert await applied(catalogue, exported) == []
+    assert await applied(catalogue, TEAM) == []
+    assert catalogue.snapshot.groups["mail"] == own

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -24,7 +25,7 @@ from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
 from toolcrib_adapters.sources.python_functions.source import PythonSpec
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.json_value import JsonObject, parse_json
-from toolcrib_protocol.names import GROUP_NAME, Reference
+from toolcrib_protocol.names import GROUP_NAME, Reference, check_group_name
 from toolcrib_protocol.overlay import Overlay, OverlayExample, ShallowObject
 from toolcrib_protocol.tool import PlainJson
 from toolcrib_protocol.version import VersionRange
@@ -54,7 +55,18 @@ def _is_tool(text: str) -> str:
     return text
 
 
-Name = Annotated[str, StringConstraints(pattern=f"^(?:{GROUP_NAME.pattern})$")]
+def _is_name(text: str) -> str:
+    try:
+        return check_group_name(text, what="source, group or profile")
+    except ToolError as error:
+        raise ValueError(error.message) from error
+
+
+Name = Annotated[
+    str,
+    AfterValidator(_is_name),
+    WithJsonSchema({"type": "string", "pattern": f"^(?:{GROUP_NAME.pattern})$"}),
+]
 Tool = Annotated[str, BeforeValidator(_is_tool)]
 ObjectOrText = Annotated[
     ShallowObject,

@@ -68,6 +68,21 @@ def test_a_source_that_does_not_start_is_registered_but_the_command_does_not_end
 
 
 @pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("ftp://x/y", "an address begins with http:// or https://, or with ${NAME}"),
+        ("http://", "that is no whole address"),
+    ],
+)
+def test_an_address_that_cannot_be_one_is_refused_before_it_is_registered(
+    shell: Shell, url: str, why: str
+) -> None:
+    done = shell.run("add", "u1", "--url", url)
+    assert (done.code, why in done.err) == (4, True), done.err
+    assert shell.run("sources", "--json").document == {"sources": []}
+
+
+@pytest.mark.parametrize(
     ("words", "spec"),
     [
         (

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import httpx2
 from mcp.client.stdio import DEFAULT_INHERITED_ENV_VARS
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+)
 
 from toolcrib_adapters.expansion import Expansion, Secrets
 from toolcrib_adapters.sources.mcp_upstream.forwarding import forwarding_problem
@@ -66,11 +76,27 @@ class StdioSpec(_Limits):
         return self.model_copy(update=changes), Secrets([*expansion.values, *written])
 
 
+def _may_be_address(text: str) -> str:
+    if not re.match(_ADDRESS, text):
+        raise ValueError("an address begins with http:// or https://, or with ${NAME}")
+    if "${" not in text and not _is_web_address(text):
+        raise ValueError("that is no whole address, such as https://HOST:PORT/mcp")
+    return text
+
+
+_ADDRESS: Final = r"(?i)^(https?://|\$\{)"
+Address = Annotated[
+    str,
+    AfterValidator(_may_be_address),
+    WithJsonSchema({"pattern": _ADDRESS, "title": "Url", "type": "string"}),
+]
+
+
 class HttpSpec(_Limits):
     """A server at an address."""
 
     transport: Literal["http", "sse"]
-    url: str = Field(pattern=r"(?i)^(https?://|\$\{)")
+    url: Address
     headers: dict[str, str] = Field(default_factory=dict)
     forward_headers: dict[str, str] = Field(default_factory=dict)
     """Names at the server, by the names of the caller's headers that may go up."""
@@ -147,6 +173,7 @@ def read_spec(spec: JsonObject) -> StdioSpec | HttpSpec:
         where = ".".join(str(part) for part in first["loc"]) or "their top"
         raise ToolError(
             INVALID_SETTINGS,
-            f"the settings of the source are wrong at {where}: {first['msg']}",
+            f"the settings of the source are wrong at {where}: "
+            f"{first['msg'].removeprefix('Value error, ')}",
             ErrorKind.NEEDS_HUMAN,
         ) from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toolcrib_adapters.extras import load
 from toolcrib_adapters.main import open_store
 from toolcrib_adapters.relative_paths import with_folder
 from toolcrib_adapters.surfaces.cli.refreshing import connect_once, failed_source, print_rows
@@ -102,6 +103,8 @@ def add(
             python,
             snapshot,
         )
+        if kind is SourceKind.MCP:
+            load("source.mcp_spec")(spec)  # refused before anything is registered
         record = SourceRecord(name, kind, spec, group or name)
         await _register(session, record, lenient=lenient, replace=replace)
         rows = await connect_once(session, [name], timeout) if connect else []
