@@ -1424,6 +1424,12 @@ UNRULY_SOURCES: Final = (
         "connected anew, and says so.",
         "issue 3, section 1",
     ),
+    Promise(
+        "unruly-lists",
+        "A source whose list changes again and again is asked ever more rarely, up to once a "
+        "minute.",
+        "issue 3, section 1",
+    ),
 )
 
 PROMISES: Final = (

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from toolcrib_adapters.sources.churn import Churn
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,6 +26,7 @@ class Relisting:
         self._waiting: list[anyio.Event] = []
         self._asked = anyio.Event()
         self._is_over = False
+        self._churn = Churn()
 
     @property
     def is_asked(self) -> bool:
@@ -62,6 +65,12 @@ class Relisting:
         """There will be no list any more: only other settings help."""
         self._is_over = True
         self.give_up()
+
+    async def rest(self, clock: Clock) -> None:
+        """After a list: leave a source alone that lists again and again, unless somebody asks."""
+        seconds = self._churn.pause_seconds(clock)
+        if seconds:
+            await self.pause(clock, seconds)
 
     async def pause(self, clock: Clock, seconds: float) -> None:
         """Wait for the next round: until the time is up, or somebody asks for it."""

@@ -319,6 +319,7 @@ class McpUpstream:
 
     async def _keep_listing(self, host: SourceHost, wire: Wire) -> None:
         while True:
+            await self._relisting.rest(self._clock)
             await self._list_again.settled()
             try:
                 await self._list(host, wire)

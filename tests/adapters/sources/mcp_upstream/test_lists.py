@@ -192,3 +192,27 @@ async def test_a_server_whose_settings_are_wrong_answers_at_once() -> None:
         with anyio.fail_after(PATIENCE):
             await made.source.look_again()
         assert len(made.host.states) == 2
+
+
+@pytest.mark.promise("unruly-lists")
+async def test_a_list_that_changes_again_and_again_is_read_ever_more_rarely() -> None:
+    async with bay(line_server()) as made:
+        for number in range(2, 7):
+            await made.call("add", name=f"free {number}")
+            await after_settling(made, number)
+        for number, pause in enumerate([1, 2, 4, 8, 16, 32, 60], 7):
+            await made.call("add", name=f"churn {number}")
+            await made.clock.sleeper(pause)
+            made.clock.advance(pause - 0.5)
+            assert len(made.host.listings) == number - 1
+            await made.pass_time(0.5)
+            await after_settling(made, number)
+
+
+@pytest.mark.promise("unruly-lists")
+async def test_who_asks_for_a_list_that_changes_too_often_gets_it_at_once() -> None:
+    async with bay(line_server()) as made:
+        for number in range(2, 10):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(made.source.look_again)
+                await after_settling(made, number)
