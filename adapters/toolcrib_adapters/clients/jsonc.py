@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SPACE: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _SCALAR: Final = re.compile(r'"(?:\\.|[^"\\])*"|[^\s,\]\}\[\{:"/]+', re.DOTALL)
+_REMARK: Final = re.compile(r"[ \t]*(?:/\*[^\n]*?\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n)")
 _DEEPEST: Final = 100
 
 
@@ -242,9 +243,18 @@ def _inserted(text: str, parent: _Value, name: str, written: str, *, raw: bool) 
     at = last.value.end
     gap = _SPACE.match(text, at)
     comma = gap.end() if gap else at
-    if text[comma : comma + 1] == ",":  # a trailing comma: what follows it stays behind
-        return text[: comma + 1] + newline + indent + new + "," + text[comma + 1 :]
-    return text[:at] + "," + newline + indent + new + text[at:]
+    # What is remarked on the same line belongs to the member that was there.
+    if text[comma : comma + 1] == ",":
+        rest = _line_rest(text, comma + 1)
+        return text[:rest] + newline + indent + new + "," + text[rest:]
+    rest = _line_rest(text, at)
+    return text[:at] + "," + text[at:rest] + newline + indent + new + text[rest:]
+
+
+def _line_rest(text: str, at: int) -> int:
+    """Where the line ends if there is nothing but a remark on it any more; else `at`."""
+    match = _REMARK.match(text, at)
+    return match.end() if match else at
 
 
 def _indented(written: str, indent: str, text: str) -> str:

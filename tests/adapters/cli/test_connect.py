@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.adapters.cli.running import Shell
+from tests.docs_blocks import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,14 +135,20 @@ def test_imported_servers_are_taken_out_and_put_back(
 ) -> None:
     file = user_home / ".claude.json"
     servers = {
-        "mine": {"command": "one", "args": ["a"], "env": {"KEY": "k"}},
+        "mine": {
+            "command": sys.executable,
+            "args": ["-m", "tests.fake_upstreams.sdk_server", "stdio"],
+            "env": {"KEY": "k"},
+            "cwd": str(ROOT),
+        },
+        "dead": {"command": "one"},
         "changed": {"command": "two"},
         "not-imported": {"command": "three"},
     }
     before = {"numStartups": 7, "mcpServers": servers, "projects": {"/p": {"mcpServers": {}}}}
     file.write_text(json.dumps(before, indent=2))
     text = file.read_text()
-    shell.run("import", str(file), "--no-connect")
+    shell.run("import", str(file))
     shell.run("remove", "not-imported")
     file.write_text(text.replace('"two"', '"other"'))
     offered = shell.run("connect", "claude-code", "--dry-run")
@@ -148,8 +156,9 @@ def test_imported_servers_are_taken_out_and_put_back(
     done = shell.run("connect", "claude-code", "--write", "--replace")
     assert "'mine' is served by this crib" in done.err
     assert "'changed' stays" in done.err
+    assert "'dead' stays: this crib has it and could not start it yet" in done.err
     after = json.loads(file.read_text())
-    assert [*after["mcpServers"]] == ["changed", "not-imported", "toolcrib"]
+    assert [*after["mcpServers"]] == ["dead", "changed", "not-imported", "toolcrib"]
     assert {**after, "mcpServers": 0} == {**before, "mcpServers": 0}
     assert stat.S_IMODE((shell.home / "connections.json").stat().st_mode) == 0o600
     assert shell.run("connect", "claude-code", "--undo").code == 0

@@ -142,3 +142,23 @@ def test_any_document_says_afterwards_what_it_should(
         gone = without_member(there, (key,))
         rest = {name: value for name, value in document.items() if name != key}
         assert json.loads(without_comments(gone)) == rest
+
+
+@pytest.mark.promise("connect-undo")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n  "s": {\n    "a": 1 // mine\n  }\n}\n',
+        '{\n  "s": {\n    "a": 1, // mine\n  },\n}\n',
+        '{\r\n  "s": {\r\n    "a": 1 /* x */ // mine\r\n    // end\r\n  }\r\n}\r\n',
+        '{"s": {"a": 1}}',
+        '{\n  "s": { "a": 1 /* x */ }\n}\n',
+    ],
+)
+def test_a_member_that_comes_and_goes_leaves_remarks_and_commas_where_they_were(text: str) -> None:
+    come = with_member(text, ("s", "b"), {"c": 2})
+    assert json.loads(without_comments(come))["s"] == {"a": 1, "b": {"c": 2}}
+    assert "mine" not in come[come.index('"b"') :]
+    gone = without_member(come, ("s", "b"))
+    # Where a line was all there was, the break that was put into it stays.
+    assert gone == text or ("mine" not in text and "".join(gone.split()) == "".join(text.split()))

@@ -30,6 +30,7 @@ from toolcrib_adapters.main import open_store
 from toolcrib_adapters.settings import CribSettings
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_protocol.errors import CONFLICT, INVALID_SETTINGS, ToolError
+from toolcrib_registry.ports import SourceStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,6 +42,14 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
     app.command("connect")(connect)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """The sources of this crib, and those of them that it can serve: ready, or with tools."""
+
+    registered: Mapping[str, SourceRecord]
+    served: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +210,15 @@ def _address(url: str | None, group: str | None, profile: str | None) -> str | N
     return parts._replace(path=path).geturl()
 
 
-async def _sources(session: Session) -> Mapping[str, SourceRecord]:
-    """What this crib serves; nothing if there is no crib yet."""
+async def _sources(session: Session) -> _Sources:
+    """What this crib has; nothing if there is no crib yet."""
     if session.settings.database is None and not (session.settings.home / "crib.db").is_file():
-        return {}
+        return _Sources({}, frozenset())
     async with open_store(session.settings) as store:
-        return (await store.snapshot()).sources
+        snapshot, states = await store.snapshot(), await store.reported()
+    ready = {name for name, state in states.items() if state.status is SourceStatus.READY}
+    offering = {version.source for version in snapshot.live_tools()}
+    return _Sources(snapshot.sources, frozenset(ready | offering))
 
 
 def _change(
@@ -226,12 +238,12 @@ def _change(
     return _Change(config, config if there == entry else config.having(name, entry), (), {})
 
 
-def _replaced(change: _Change, name: str, sources: Mapping[str, SourceRecord]) -> _Change:
+def _replaced(change: _Change, name: str, sources: _Sources) -> _Change:
     """The change that also takes out what this crib serves."""
     new, notes, removed = change.new, [], {}
-    for other, is_served in _others(change.file, name, sources):
-        if not is_served:
-            notes.append(f"{other!r} stays: this crib has no source with these settings")
+    for other, lacking in _others(change.file, name, sources):
+        if lacking:
+            notes.append(f"{other!r} stays: {lacking}")
             continue
         removed[other] = change.file.raw(other) or ""
         new = new.lacking(other)
@@ -239,9 +251,9 @@ def _replaced(change: _Change, name: str, sources: Mapping[str, SourceRecord]) -
     return _Change(change.file, new, tuple(notes), removed)
 
 
-def _offered(change: _Change, name: str, sources: Mapping[str, SourceRecord]) -> _Change:
+def _offered(change: _Change, name: str, sources: _Sources) -> _Change:
     """The change, with a word about servers that would run twice."""
-    twice = [other for other, is_served in _others(change.file, name, sources) if is_served]
+    twice = [other for other, lacking in _others(change.file, name, sources) if not lacking]
     if not twice:
         return change
     note = (
@@ -251,15 +263,18 @@ def _offered(change: _Change, name: str, sources: Mapping[str, SourceRecord]) ->
     return dataclasses.replace(change, notes=(note,))
 
 
-def _others(
-    config: ConfigFile, name: str, sources: Mapping[str, SourceRecord]
-) -> Iterator[tuple[str, bool]]:
-    """The other servers of the file, and whether this crib serves each with the same settings."""
+def _others(config: ConfigFile, name: str, sources: _Sources) -> Iterator[tuple[str, str]]:
+    """The other servers of the file, and why this crib does not serve each; empty if it does."""
     for other, found in config.servers().items():
         read = read_entry(other, found, config.path)
         if other != name and isinstance(read, FoundSource):
-            source = sources.get(read.name)
-            yield other, source is not None and source.spec == read.spec
+            source = sources.registered.get(read.name)
+            if source is None or source.spec != read.spec:
+                yield other, "this crib has no source with these settings"
+            elif source.name not in sources.served:
+                yield other, "this crib has it and could not start it yet"
+            else:
+                yield other, ""
 
 
 def _is_us(entry: object) -> bool:

@@ -27,7 +27,7 @@ HomeOption = Annotated[
     Path | None,
     typer.Option(
         "--home",
-        help="Folder of this crib's catalogue and index [env: TOOLCRIB_HOME].",
+        help="Folder of this crib's catalogue and index; else TOOLCRIB_HOME says it.",
         show_default=False,
     ),
 ]
