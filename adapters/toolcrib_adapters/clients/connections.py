@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.clients.config_file import ConfigFile
 
 _FILE: Final = "connections.json"
+_MOST_KEPT: Final = 1_000_000
 
 
 class Connection(BaseModel):
@@ -34,6 +37,8 @@ class Connection(BaseModel):
         before: how an entry of that name was written before; None if there was none.
         removed: entries that were taken out, as they were written.
         made_file: whether the file was not there before.
+        wrote: the digest of the whole text that was written.
+        was: the whole text before; None if it was too long to keep.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -45,6 +50,20 @@ class Connection(BaseModel):
     before: str | None = None
     removed: dict[str, str] = {}
     made_file: bool = False
+    wrote: str = ""
+    was: str | None = None
+
+    def written(self, old: ConfigFile, new: ConfigFile, before: Connection | None) -> Connection:
+        """This change as the one that makes `new` of `old`, after an earlier one of its entry."""
+        was: str | None = None if self.made_file else old.text
+        if before is not None:
+            was = before.was if before.wrote == _digest(old.text) else None
+        kept = was if was is not None and len(was) <= _MOST_KEPT else None
+        return self.model_copy(update={"wrote": _digest(new.text), "was": kept})
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 _ADAPTER: Final = TypeAdapter(list[Connection])
@@ -117,6 +136,7 @@ def taken_back(file: ConfigFile, connection: Connection) -> tuple[ConfigFile, li
         ToolError: `invalid_settings`: it cannot be changed safely.
     """
     done = []
+    is_untouched = _digest(file.text) == connection.wrote
     servers = file.servers()
     if servers.get(connection.name) != connection.entry:
         done.append(f"{connection.name!r} was changed or taken out by somebody else and is kept")
@@ -132,6 +152,9 @@ def taken_back(file: ConfigFile, connection: Connection) -> tuple[ConfigFile, li
         else:
             file = file.having_raw(name, written)
             done.append(f"{name!r} was put back")
+    if is_untouched and connection.was is not None:
+        # Remarks and commas included, which no entry has with it.
+        file = replace(file, text=connection.was)
     return file, done
 
 

@@ -166,6 +166,26 @@ def test_imported_servers_are_taken_out_and_put_back(
     assert restored == {**servers, "changed": {"command": "other"}}
 
 
+@pytest.mark.promise("connect-undo")
+def test_a_file_that_nobody_changed_is_what_it_was_to_the_last_comma(
+    shell: Shell, tmp_path: Path
+) -> None:
+    file = tmp_path / "mcp.json"
+    words = f'"command": {json.dumps(sys.executable)}, "cwd": {json.dumps(str(ROOT))}'
+    text = (
+        '{\n  "mcpServers": {\n    "clock": { ARGS, WORDS }, // mine\n    /* end */\n  },\n}\n'
+    ).replace("WORDS", words)
+    text = text.replace("ARGS", '"args": ["-m", "tests.fake_upstreams.sdk_server", "stdio"]')
+    file.write_text(text)
+    assert shell.run("import", str(file)).code == 0
+    connect = ("connect", "cursor", "--file", str(file))
+    assert "taken out" in shell.run(*connect, "--write", "--replace").err
+    assert shell.run(*connect, "--write", "--group", "clock").code == 0
+    assert '"clock": {' not in file.read_text()
+    assert shell.run(*connect, "--undo").code == 0
+    assert file.read_text() == text
+
+
 @pytest.mark.promise("connect-malformed")
 @pytest.mark.parametrize(
     ("client", "text"),

@@ -302,7 +302,7 @@ def _write(
         made_file=change.file.was is None if before is None else before.made_file,
     )
     connections = Connections(session.settings.home)
-    connections.note(connection)
+    connections.note(connection.written(change.file, change.new, before))
     try:
         change.new.write(_backup(change.file))
     except ToolError:
