@@ -18,10 +18,17 @@ PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
 @pytest.mark.promise("clients-table")
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.title)
 async def test_a_client_can_do_what_the_documentation_says(client: Client, tmp_path: Path) -> None:
-    tools = kit()
+    tools, documented = kit(), PAGE.read_text().splitlines()
+    told = []
     async with stall_behind_toolcrib(tmp_path / "home") as url:
-        told = await anyio.to_thread.run_sync(outcomes, tools, client, url, tmp_path)
-    assert row(client.title, told) in PAGE.read_text().splitlines(), told
+        # Programs of others now and then end without a word; a second run may speak for them.
+        for attempt in ("first", "second"):
+            folder = tmp_path / attempt
+            folder.mkdir()
+            told.append(await anyio.to_thread.run_sync(outcomes, tools, client, url, folder))
+            if row(client.title, told[-1]) in documented:
+                return
+    pytest.fail(str(told))
 
 
 def test_the_documentation_names_every_client_that_is_tried() -> None:

@@ -37,9 +37,14 @@ class Inspector:
 async def _run(method: str, *flags: str) -> dict[str, Any]:
     command = [NODE, INSPECTOR, "--cli", URL, "--protocol-era", ERA, "--method", method, *flags]
     process = await asyncio.create_subprocess_exec(
-        *command, "--format", "json", stdout=asyncio.subprocess.PIPE
+        *command,
+        *("--format", "json"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
     )
-    out, _ = await process.communicate()
+    out, complaints = await process.communicate()
+    if not out.strip():
+        raise RuntimeError(f"exit code {process.returncode}: {complaints.decode()[-600:]}")
     document: dict[str, Any] = json.loads(out)
     result: dict[str, Any] = document.get("result", document)
     return result
