@@ -44,7 +44,7 @@ from toolcrib_registry.records import VersionRecord
 from toolcrib_registry.search import Search
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -97,6 +97,9 @@ class NoCache:
         return {}
 
     def put(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        pass
+
+    def prune(self, live: Callable[[], Collection[str]]) -> None:
         pass
 
 

@@ -1427,7 +1427,7 @@ UNRULY_SOURCES: Final = (
     Promise(
         "unruly-lists",
         "A source whose list changes again and again is asked ever more rarely, up to once a "
-        "minute.",
+        "minute, and the vectors of its former tools are forgotten.",
         "issue 3, section 1",
     ),
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from toolcrib_registry.interaction import NOBODY
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
     from datetime import datetime
 
     import numpy as np
@@ -349,6 +349,10 @@ class VectorCache(Protocol):
 
     def put(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Remember vectors."""
+        ...
+
+    def prune(self, live: Callable[[], Collection[str]]) -> None:
+        """Forget what is too much, but none that `live` names and few that are new."""
         ...
 
 

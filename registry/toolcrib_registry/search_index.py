@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from toolcrib_protocol.names import ToolId
+    from toolcrib_protocol.tool import Contract
     from toolcrib_registry.ports import Encoder, IndexStore, VectorCache
     from toolcrib_registry.records import ToolRecord, VersionRecord
 
@@ -225,7 +226,7 @@ class SearchIndex:
 
     async def keep(self) -> None:
         """Make missing vectors and keep the index on disk, until cancelled."""
-        batches = 0
+        batches = pruned = 0
         try:
             while True:
                 self._has_work = anyio.Event()
@@ -233,6 +234,10 @@ class SearchIndex:
                 batches += made
                 if not made or batches % _SAVE_EVERY == 0:
                     await self._save_if_changed()
+                if self._maker is not None and batches > pruned and not made:
+                    pruned = batches
+                    prune = self._maker.prune
+                    await to_thread.run_sync(prune, self._contracts, limiter=self._thread)
                 if not made:
                     with anyio.move_on_after(_IDLE_SECONDS):
                         await self._has_work.wait()
@@ -269,6 +274,11 @@ class SearchIndex:
                 )
             )
         write()
+
+    def _contracts(self) -> list[Contract]:
+        """What is to have vectors."""
+        records = list(self.snapshot.tools.values())
+        return [record.head.contract for record in records if record.head is not None]
 
     def _make_batch(self) -> bool:
         """Make the vectors of a few rows; whether there were any to make."""

@@ -20,7 +20,7 @@ from toolcrib_registry.search_text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,14 +41,29 @@ class ToolVectors:
 
     def of(self, contracts: Sequence[Contract]) -> NDArray[np.float32]:
         """One vector of length 1 for each contract, shape (contracts, dimensions)."""
-        read = (lambda text: text) if self._encoder.reads_unspaced else without_unspaced
-        texts = [
-            ([*map(read, vector_texts(contract))], [*map(read, example_texts(contract))])
-            for contract in contracts
-        ]
+        texts = self._texts(contracts)
         known = self._known([text for main, extra in texts for text in (*main, *extra)])
         made = [_mean([known[t] for t in main], [known[t] for t in extra]) for main, extra in texts]
         return np.stack(made)
+
+    def prune(self, contracts: Callable[[], Sequence[Contract]]) -> None:
+        """Let the cache forget texts that none of the contracts has, if it holds many."""
+
+        def live() -> set[str]:
+            texts = self._texts(contracts())
+            return {
+                _key(self._encoder.id, text) for parts in texts for part in parts for text in part
+            }
+
+        self._cache.prune(live)
+
+    def _texts(self, contracts: Sequence[Contract]) -> list[tuple[list[str], list[str]]]:
+        """The texts of each contract, and those of its examples."""
+        read = (lambda text: text) if self._encoder.reads_unspaced else without_unspaced
+        return [
+            ([*map(read, vector_texts(contract))], [*map(read, example_texts(contract))])
+            for contract in contracts
+        ]
 
     def _known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The vector of each text, from the cache or made now."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -22,14 +22,23 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _BUSY_SECONDS: Final = 10.0
 _MOST_KEYS: Final = 500
+_SPARE: Final = 2_000
+"""So many vectors of former tools are kept: sources come back with the tools that they had."""
 
 
 class VectorCache:
     """A `toolcrib_registry.ports.VectorCache` over SQLite."""
 
-    def __init__(self, path: Path) -> None:
-        """The cache in the file `path`, which is made when it is first used."""
+    def __init__(self, path: Path, spare: int = _SPARE) -> None:
+        """The cache in the file `path`, which is made when it is first used.
+
+        Args:
+            path: the file.
+            spare: how many vectors that no tool needs are kept when others are forgotten.
+        """
         self._path = path
+        self._spare = spare
+        self._most = 2 * spare
 
     def get(self, keys: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The vectors that are known."""
@@ -48,6 +57,20 @@ class VectorCache:
         try:
             with self._opened() as connection, connection:
                 connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+                keys = [(key,) for key in vectors]
+                connection.executemany("INSERT OR IGNORE INTO made (key) VALUES (?)", keys)
+        except sqlite3.DatabaseError as error:
+            self._throw_away(error)
+
+    def prune(self, live: Callable[[], Collection[str]]) -> None:
+        """Forget all but the live vectors and the newest others, if there are many others."""
+        try:
+            with self._opened() as connection:
+                if _size(connection) > self._most:
+                    keys = live()
+                    self._most = len(keys) + 2 * self._spare
+                    if _size(connection) > self._most:
+                        _keep_only(connection, keys, self._spare)
         except sqlite3.DatabaseError as error:
             self._throw_away(error)
 
@@ -62,6 +85,10 @@ class VectorCache:
                 "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB) "
                 "WITHOUT ROWID"
             )
+            # In the order in which they were made; vectors of before this table are the oldest.
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS made (number INTEGER PRIMARY KEY, key TEXT UNIQUE)"
+            )
             yield connection
         finally:
             connection.close()
@@ -74,6 +101,27 @@ class VectorCache:
         _log.warning("the vector cache %s is damaged and is made anew: %s", self._path, error)
         for suffix in ("", "-wal", "-shm"):
             self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
+
+def _size(connection: sqlite3.Connection) -> int:
+    row: tuple[int] = connection.execute("SELECT count(*) FROM vectors").fetchone()
+    return row[0]
+
+
+def _keep_only(connection: sqlite3.Connection, live: Collection[str], spare: int) -> None:
+    with connection:
+        connection.execute("CREATE TEMP TABLE kept (key TEXT PRIMARY KEY)")
+        connection.executemany("INSERT INTO kept VALUES (?)", [(key,) for key in live])
+        connection.execute(
+            "INSERT INTO kept SELECT key FROM made WHERE key NOT IN (SELECT key FROM kept) "
+            "ORDER BY number DESC LIMIT ?",
+            (spare,),
+        )
+        for table in ("vectors", "made"):
+            connection.execute(
+                f"DELETE FROM {table} WHERE key NOT IN (SELECT key FROM kept)"  # noqa: S608 - above
+            )
+    connection.execute("VACUUM")
 
 
 def _selected(

@@ -5,15 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import anyio
+import anyio.lowlevel
 import numpy as np
 import pytest
 
 from tests.adapters.search.saving_process import SHELVED, numbered
-from tests.registry.shelf import Shelf, open_shelf, tool
+from tests.registry.shelf import LONGEST_SECONDS, Shelf, open_shelf, running, tool
 from toolcrib_adapters.search.engine import open_search
 from toolcrib_adapters.search.index_file import IndexFile
 from toolcrib_adapters.search.vector_cache import VectorCache
@@ -46,11 +49,13 @@ class LetterEncoder:
         return made
 
 
-def letters(home: Path, name: str = "m1", dimensions: int = 64) -> tuple[Search, LetterEncoder]:
+def letters(
+    home: Path, name: str = "m1", dimensions: int = 64, spare: int = 2_000
+) -> tuple[Search, LetterEncoder]:
     encoder = LetterEncoder(name, dimensions)
     (home / "index").mkdir(parents=True, exist_ok=True)
     store = IndexFile(home / "index" / "search.npz", encoder.id, encoder.dimensions)
-    return Search(encoder, store, VectorCache(home / "index" / "vectors.db")), encoder
+    return Search(encoder, store, VectorCache(home / "index" / "vectors.db", spare)), encoder
 
 
 async def restarted(shelf: Shelf, home: Path) -> Shelf:
@@ -247,3 +252,27 @@ def test_an_index_file_keeps_only_what_it_gave_out(tmp_path: Path) -> None:
     empty = store.empty()
     with pytest.raises(TypeError):
         store.saving(StoredIndex({}, 0, empty.keywords, object(), frozenset()))  # type: ignore[arg-type]
+
+
+@pytest.mark.promise("unruly-lists")
+async def test_vectors_of_former_tools_are_forgotten_while_the_crib_runs(tmp_path: Path) -> None:
+    search, encoder = letters(tmp_path, spare=3)
+    shelf = await open_shelf(tmp_path, *(numbered(n) for n in range(30)), search=search)
+    await shelf.mark("retired", *(str(numbered(n).id) for n in range(25)))
+    await shelf.put(*(numbered(n) for n in range(30, 40)))
+    path = tmp_path / "index" / "vectors.db"
+    async with running(shelf):
+        with anyio.fail_after(LONGEST_SECONDS):
+            while not 0 < vectors_in(path) < len(set(encoder.encoded)):
+                await anyio.lowlevel.checkpoint()
+    again, encoder = letters(tmp_path, name="m1")
+    (tmp_path / "index" / "search.npz").unlink()
+    shelf = await open_shelf(tmp_path, store=shelf.catalogue.store, search=again)
+    assert encoder.encoded == []
+
+
+def vectors_in(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    count: int = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+    connection.close()
+    return count

@@ -69,3 +69,43 @@ def test_a_place_that_cannot_be_used_costs_only_time(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "missing" / "v.db")
     cache.put({"k": vector(1)})
     assert cache.get(["k"]) == {}
+
+
+@pytest.mark.promise("unruly-lists")
+def test_vectors_that_no_tool_needs_are_forgotten_but_for_the_newest(tmp_path: Path) -> None:
+    path = tmp_path / "v.db"
+    cache, live = VectorCache(path), [f"live{n}" for n in range(100)]
+    cache.put({key: vector(1) for key in live})
+    for batch in range(5):
+        cache.put({f"{batch}-{n}": np.full(384, n, np.float32) for n in range(1_000)})
+        cache.prune(lambda: live)
+        if batch < 3:
+            assert len(cache.get([f"0-{n}" for n in range(1_000)])) == 1_000
+    size = path.stat().st_size
+    assert len(cache.get(live)) == 100
+    assert [len(cache.get([f"{b}-{n}" for n in range(1_000)])) for b in range(5)] == [
+        *[0, 0, 0],
+        *[1_000, 1_000],
+    ]
+    for batch in range(5, 15):
+        cache.put({f"{batch}-{n}": np.full(384, n, np.float32) for n in range(1_000)})
+        cache.prune(lambda: live)
+    assert path.stat().st_size < 3 * size
+
+
+@pytest.mark.promise("unruly-lists")
+def test_live_vectors_are_kept_however_many_they_are(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path / "v.db")
+    live = [f"live{n}" for n in range(5_000)]
+    cache.put({key: vector(1) for key in live})
+    cache.prune(lambda: live)
+    assert len(cache.get(live)) == 5_000
+
+
+def test_a_damaged_file_is_thrown_away_when_it_is_pruned(tmp_path: Path) -> None:
+    path = tmp_path / "v.db"
+    path.write_bytes(b"no database at all" * 100)
+    cache = VectorCache(path)
+    cache.prune(list)
+    cache.put({"k": vector(1)})
+    assert cache.get(["k"])["k"].tolist() == vector(1).tolist()

@@ -31,7 +31,7 @@ from toolcrib_registry.records import EndpointMode, GroupRecord, SourceKind, Sou
 from toolcrib_registry.search import Search
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -171,6 +171,9 @@ class _NothingCached:
         return {}
 
     def put(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
+        raise AssertionError("no encoder, no vectors")
+
+    def prune(self, live: Callable[[], Collection[str]]) -> None:
         raise AssertionError("no encoder, no vectors")
 
 
