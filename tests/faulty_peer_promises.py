@@ -35,4 +35,9 @@ FAULTY_PEERS: Final = (
         "once; more are refused by their ids.",
         "issue 3, section 2",
     ),
+    Promise(
+        "interaction-endless",
+        "A tool that asks its caller again and again is stopped, whichever generations meet.",
+        "issue 3, section 2",
+    ),
 )

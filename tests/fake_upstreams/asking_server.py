@@ -6,7 +6,7 @@ first. Its tools:
 
     ask         asks the questions that `questions` names (form, url, model, folders), all at once
     ask_again   asks for a name, then for an age
-    ask_for_ever  asks again after each answer (2026-07-28 only)
+    ask_for_ever  asks again after each answer
     later       asks for nothing but to be called again (2026-07-28 only)
     wait        never ends; notes that it was cancelled
     quiet       asks nothing
@@ -113,6 +113,8 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Answer
 
 async def ask_oddly(ctx: Context, name: str) -> Answer:
     if name == "ask_for_ever":
+        while ctx.protocol_version != MODERN:
+            await put_question(ctx, QUESTIONS["form"])
         asked = {"form": QUESTIONS["form"]}
         return {"resultType": "input_required", "inputRequests": asked}
     if (ctx.params or {}).get("requestState") is None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_QUESTIONS: Final = 32
 """How many questions of one call may be open."""
+MOST_IN_ALL: Final = 64
+"""How many questions one call may ask, one after the other: its time stands still meanwhile."""
 DECLINED_SECONDS: Final = 0.5
 """How long a call whose question was declined may still take: some finish with less."""
 _WITHDRAW_SECONDS: Final = 1.0
@@ -31,6 +33,12 @@ _WITHDRAW_SECONDS: Final = 1.0
 def too_many(tool: str) -> ToolError:
     """Why a call ended whose questions nobody could keep up with."""
     text = f"{tool} asks more than {MOST_QUESTIONS} questions at once"
+    return ToolError(UPSTREAM_PROTOCOL, text)
+
+
+def never_ends(tool: str, most: int) -> ToolError:
+    """Why a call ended that asked on and on."""
+    text = f"{tool} asked {most} times in one call and still has no result"
     return ToolError(UPSTREAM_PROTOCOL, text)
 
 
@@ -67,6 +75,7 @@ class Conversation:
         self._patience = patience
         self._request = anyio.CancelScope()
         self._asking: set[anyio.CancelScope] = set()
+        self._asked = 0
         self._ended = anyio.Event()
 
     @property
@@ -103,6 +112,10 @@ class Conversation:
         if len(self._asking) >= MOST_QUESTIONS:
             self.decline(too_many(self.tool))
             return None
+        if self._asked >= MOST_IN_ALL:
+            self.decline(never_ends(self.tool, MOST_IN_ALL))
+            return None
+        self._asked += 1
         try:
             with anyio.CancelScope() as scope:
                 self._asking.add(scope)
@@ -118,4 +131,6 @@ class Conversation:
     def decline(self, refusal: ToolError) -> None:
         """A question of this call was declined; the call ends soon."""
         self.refusal = self.refusal or refusal
-        self._request.deadline = anyio.current_time() + DECLINED_SECONDS
+        # Not later for each further question: a tool that asks on and on would never end.
+        soon = anyio.current_time() + DECLINED_SECONDS
+        self._request.deadline = min(self._request.deadline, soon)

@@ -29,6 +29,7 @@ from toolcrib_adapters.sources.mcp_upstream.conversation import (
     MOST_QUESTIONS,
     Conversation,
     answered,
+    never_ends,
     too_many,
 )
 from toolcrib_adapters.sources.mcp_upstream.failures import RequestError
@@ -37,7 +38,6 @@ from toolcrib_adapters.sources.mcp_upstream.unwritable import writable
 from toolcrib_protocol.errors import (
     INVALID_ARGUMENTS,
     NEEDS_INPUT,
-    UPSTREAM_PROTOCOL,
     ErrorKind,
     ToolError,
 )
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 _CALL: Final = "tools/call"
 _MOST_ROUNDS: Final = 10
 """How often one call may ask an older caller; more is an upstream that goes in circles."""
+_MOST_RETURNS: Final = 20
+"""How often a caller of 2026-07-28 is sent back with questions of one call."""
 _ROUND_SECONDS: Final = 0.05
 
 
@@ -185,11 +187,24 @@ class Exchange:
                 return answer
             questions = self._answerable(wanted, caller)
             if caller.ask is None:
-                return self._stated(wanted, {} if wanted.state is None else {"state": wanted.state})
+                return self._sent_back(wanted, state)
             params = {**self.params, "inputResponses": await self._answers(questions, caller)}
             theirs = wanted.state
-        text = f"{self.tool} asked {_MOST_ROUNDS} times and still has no result"
-        raise ToolError(UPSTREAM_PROTOCOL, text)
+        raise never_ends(self.tool, _MOST_ROUNDS)
+
+    def _sent_back(self, wanted: InputRequired, state: JsonObject) -> InputRequired:
+        """The question of a modern upstream for a modern caller, who brings back the count, too.
+
+        Raises:
+            ToolError: `upstream_protocol`: there were enough.
+        """
+        rounds = state.get("rounds")
+        # Who asks for nothing but to be called again may do so for as long as it takes.
+        told = (rounds if isinstance(rounds, int) else 0) + bool(wanted.requests)
+        if told > _MOST_RETURNS:
+            raise never_ends(self.tool, _MOST_RETURNS)
+        theirs: JsonObject = {} if wanted.state is None else {"state": wanted.state}
+        return self._stated(wanted, {**theirs, "rounds": told})
 
     def _answerable(self, wanted: InputRequired, caller: Interaction) -> dict[str, Question]:
         """The questions by their keys.

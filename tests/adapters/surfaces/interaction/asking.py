@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -21,7 +22,9 @@ async def told(url: str, params: JsonObject, meta: JsonObject | None = None) -> 
     """The JSON-RPC message that answers a `tools/call` of a client that can be asked."""
     async with httpx2.AsyncClient(timeout=60) as http:
         request = raw_request("tools/call", {**params, "_meta": {**ABLE, **(meta or {})}})
-        return (await post(http, url, request)).json()
+        response = await post(http, url, request)
+    # An answer that takes a while comes as the last event of a stream.
+    return json.loads(response.text.rpartition("data: ")[2] or response.text)
 
 
 def reply(question: Any, params: JsonObject, answer: JsonObject = ANSWER) -> JsonObject:

@@ -257,3 +257,35 @@ async def test_a_flood_of_questions_is_stopped(upstream: str) -> None:
             result = await client.call_tool("desk__ask", many)
     assert "asks more than 32 questions at once" in error_of(result)["message"]
     assert len(person.asked) <= 32
+
+
+@pytest.mark.promise("interaction-endless")
+@pytest.mark.parametrize(
+    ("upstream", "most"), [("stdio", 20), ("stdio legacy", 64), ("http legacy", 64)]
+)
+async def test_a_caller_that_comes_back_is_not_asked_for_ever(upstream: str, most: int) -> None:
+    endless: JsonObject = {"name": "desk__ask_for_ever", "arguments": {}}
+    rounds = 0
+    async with counter(upstream) as made, over_http(made.server()) as url:
+        answer = await told(url, endless)
+        with anyio.fail_after(60):
+            while answer["result"]["resultType"] == "input_required":
+                rounds += 1
+                answer = await told(url, reply(answer, endless))
+    assert rounds == most
+    error = answer["result"]["_meta"]["io.toolcrib/error"]
+    assert error["code"] == "upstream_protocol"
+    assert f"asked {most} times in one call" in error["message"]
+
+
+@pytest.mark.promise("interaction-endless")
+async def test_an_older_caller_is_not_asked_for_ever_by_an_older_source() -> None:
+    person = Person()
+    async with (
+        counter("stdio legacy") as made,
+        client_of(made.server(), "legacy", person) as client,
+    ):
+        with anyio.fail_after(60):
+            result = await client.call_tool("desk__ask_for_ever", {})
+    assert "asked 64 times in one call" in error_of(result)["message"]
+    assert len(person.asked) == 64
