@@ -7,6 +7,7 @@ an agent could choose what the operator has set.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,22 @@ class Offer:
     misfit: str = ""
 
 
+def _storable(entry: Json) -> JsonObject:
+    """A refused entry as an object; what JSON cannot write is there as text.
+
+    A store could not keep it otherwise, and its siblings would be lost with it.
+    """
+    raw: JsonObject = entry if isinstance(entry, dict) else {"entry": entry}
+    try:
+        json.dumps(raw, allow_nan=False)
+    except ValueError:
+        kept: JsonObject = json.loads(json.dumps(raw), parse_constant=str)
+        return kept
+    except RecursionError:
+        return {"entry": "nested too deeply to be kept"}
+    return raw
+
+
 class Offers:
     """Reads the entries of one source."""
 
@@ -59,11 +76,13 @@ class Offers:
             return Offer(known) if is_plain else self.again(known)
         verdict = judge(entry)
         if isinstance(verdict, Quarantined):
-            raw: JsonObject = (
-                verdict.raw if isinstance(verdict.raw, dict) else {"entry": verdict.raw}
-            )
             return QuarantineRecord(
-                self._source.name, position, verdict.name, verdict.pointer, verdict.reason, raw
+                self._source.name,
+                position,
+                verdict.name,
+                verdict.pointer,
+                verdict.reason,
+                _storable(verdict.raw),
             )
         repairs = tuple(str(repair) for repair in verdict.repairs)
         contract = _foreign_contract(self._source.group, verdict)

@@ -118,6 +118,21 @@ async def test_an_entry_that_is_not_json_is_judged_although_its_name_is_known() 
     assert after.tools[ToolId("up", "send")].head is None
 
 
+@pytest.mark.promise("sources-odd-entries-alone")
+async def test_what_is_kept_of_a_refused_entry_can_be_stored_and_stays_the_same() -> None:
+    endless: Json = "bottom"
+    for _ in range(100_000):
+        endless = [endless]
+    catalogue = await memory_catalogue()
+    odd: list[Json] = [{"name": "a", "weight": float("nan")}, {"name": "b", "weight": endless}]
+    first = await listed(catalogue, "up", raw_tool("good"), *odd)
+    assert [entry.raw for entry in first.quarantined["up"]] == [
+        {"name": "a", "weight": "NaN"},
+        {"entry": "nested too deeply to be kept"},
+    ]
+    assert await listed(catalogue, "up", raw_tool("good"), *odd, now=LATER) is first
+
+
 async def test_a_list_without_its_faults_clears_the_quarantine() -> None:
     catalogue = await memory_catalogue()
     await listed(catalogue, "up", {"name": "bad"})
