@@ -20,7 +20,8 @@ FAULTY_PEERS: Final = (
     ),
     Promise(
         "sources-odd-entries-alone",
-        "An entry of a list that is nested too deeply or holds NaN is quarantined alone.",
+        "An entry of a list that holds NaN is quarantined alone; so is one that is nested too "
+        "deeply, in the list of a server process.",
         "issue 2, section 4",
     ),
     Promise(
