@@ -251,13 +251,9 @@ class SearchIndex:
             await to_thread.run_sync(self.save, limiter=self._thread)
 
     async def building(self) -> AsyncIterator[tuple[int, int]]:
-        """Vectors that are there, of all, as they grow, until none is missing."""
-        told = -1
+        """Vectors that are there, of all, now and then, until none is missing."""
         while self._pending:
-            there = len(self._encoded)
-            if there != told:
-                told = there
-                yield there, len(self._tools)
+            yield len(self._encoded), len(self._tools)
             await anyio.sleep(_PROGRESS_SECONDS)
 
     def save(self) -> None:

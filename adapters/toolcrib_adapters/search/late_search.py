@@ -15,7 +15,6 @@ from anyio import to_thread
 
 from toolcrib_adapters.extras import load
 from toolcrib_adapters.search.encoder_choice import encoder_part
-from toolcrib_adapters.search.index_folder import index_folder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -34,11 +33,9 @@ class LateSearch:
         """The search of the crib in `home`; nothing is loaded yet.
 
         Raises:
-            ToolError: `invalid_settings` for an encoder that does not exist, `store_unavailable` if
-                the folder of its index cannot be used.
+            ToolError: `invalid_settings` for an encoder that does not exist.
         """
         encoder_part(encoder)
-        index_folder(home)
         self._home = home
         self._encoder = encoder
         self._search: Search | None = None

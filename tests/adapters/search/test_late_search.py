@@ -14,7 +14,7 @@ from tests.registry.samples import published, version
 from toolcrib_adapters.main import open_crib, open_store
 from toolcrib_adapters.search.late_search import LateSearch
 from toolcrib_adapters.settings import CribSettings
-from toolcrib_protocol.errors import INVALID_SETTINGS, STORE_UNAVAILABLE, ToolError
+from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.memory_store import MemoryStore
 from toolcrib_registry.questions import SearchRequest
@@ -110,12 +110,18 @@ async def test_changes_while_the_index_is_loaded_are_not_lost(tmp_path: Path) ->
         assert (await found(search, f"number{number}"))[0] == f"mail/tool-{number}"
 
 
-def test_what_can_never_be_loaded_is_told_before_anything_is(tmp_path: Path) -> None:
+def test_an_encoder_there_is_not_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
     with pytest.raises(ToolError) as refused:
         LateSearch(tmp_path, "nope")
     assert refused.value.code == INVALID_SETTINGS
 
+
+async def test_questions_are_answered_where_no_index_can_be_kept(tmp_path: Path) -> None:
     (tmp_path / "index").write_text("not a folder")
-    with pytest.raises(ToolError) as refused:
-        LateSearch(tmp_path, "none")
-    assert refused.value.code == STORE_UNAVAILABLE
+    settings = CribSettings(home=tmp_path, encoder="none")
+    async with open_store(settings) as store:
+        await store.commit(published(version(text="Send a letter.")), 0)
+    async with open_crib(settings) as crib:
+        with anyio.fail_after(60):
+            assert await found(crib.search, "send a letter") == ["mail/send"]
+    assert (tmp_path / "index").read_text() == "not a folder"
