@@ -43,7 +43,8 @@ async def _run(method: str, *flags: str) -> dict[str, Any]:
         stderr=asyncio.subprocess.PIPE,
     )
     out, complaints = await process.communicate()
-    if not out.strip():
+    # A refusal of `--strict` is told by the exit code alone; a tool's own failure has one, too.
+    if not out.strip() or (method == "tools/list" and process.returncode):
         raise RuntimeError(f"exit code {process.returncode}: {complaints.decode()[-600:]}")
     document: dict[str, Any] = json.loads(out)
     result: dict[str, Any] = document.get("result", document)
