@@ -44,11 +44,6 @@ class EndpointRouter:
         self._opening = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
 
-    @property
-    def managers(self) -> tuple[StreamableHTTPSessionManager, ...]:
-        """The session managers that were started."""
-        return tuple(self._managers.values())
-
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep the sessions of all endpoints while the block runs; then they end."""
