@@ -10,8 +10,15 @@ from __future__ import annotations
 from typing import Final
 
 from tests.faulty_peer_promises import FAULTY_PEERS
+from tests.handle_promises import HANDLES
+from tests.healing_promises import HEALING
+from tests.ledger_promises import LEDGER
+from tests.limit_promises import LIMITS
 from tests.pass_through_promises import PASS_THROUGH
 from tests.promise import Promise
+from tests.record_promises import CALL_RECORDS
+from tests.repair_promises import REPAIR
+from tests.upstream_life_promises import HTTP_WEATHER, UPSTREAM_LIFE
 
 HOUSE: Final = (
     Promise(
@@ -1453,4 +1460,12 @@ PROMISES: Final = (
     *WAYS_IN,
     *UNRULY_SOURCES,
     *FAULTY_PEERS,
+    *UPSTREAM_LIFE,
+    *HTTP_WEATHER,
+    *REPAIR,
+    *LIMITS,
+    *LEDGER,
+    *HEALING,
+    *HANDLES,
+    *CALL_RECORDS,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -27,27 +27,33 @@ from toolcrib_protocol.errors import (
 )
 from toolcrib_protocol.result import META_PREFIX, TOOL_META, Result
 from toolcrib_registry.arguments import ready_arguments
+from toolcrib_registry.call_rules import rules_for
+from toolcrib_registry.call_trail import CallTrail
 from toolcrib_registry.checkers import Checkers
-from toolcrib_registry.interaction import IN_A_LIST, NOBODY, Interaction
+from toolcrib_registry.interaction import IN_A_LIST, Interaction
 from toolcrib_registry.interruption import Interruption
 from toolcrib_registry.patience import Patience
-from toolcrib_registry.permissions import LOCAL_CALLER, AllowAll, Caller
+from toolcrib_registry.permissions import AllowAll
 from toolcrib_registry.places import Places
 from toolcrib_registry.ports import CallContext
 from toolcrib_registry.presets import with_presets
 from toolcrib_registry.result_shape import shape_fault, without_data
-from toolcrib_registry.views import WHOLE, Sight, View
+from toolcrib_registry.stages import Path
+from toolcrib_registry.views import Sight
+from toolcrib_registry.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
+    from toolcrib_protocol.call_rules import CallRules
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.names import ToolId
     from toolcrib_registry.arguments import ReadyArguments
+    from toolcrib_registry.call import Call
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.interaction import Question
     from toolcrib_registry.permissions import Policy
-    from toolcrib_registry.ports import CallLog, CallObserver, Progress, Providers
+    from toolcrib_registry.ports import CallObserver, Providers
     from toolcrib_registry.records import VersionRecord
     from toolcrib_registry.snapshot import Snapshot
 
@@ -65,39 +71,6 @@ _SENT_WITHOUT_ANSWER: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A wish to call a tool.
-
-    Attributes:
-        tool: a published name or a reference.
-        arguments: what the caller gave, unchecked.
-        version: a range that narrows the reference, or None.
-        caller: who asks.
-        timeout_seconds: the caller's own limit; None for the tool's or the default.
-        report_progress: where progress goes, or None.
-        meta: `_meta` that may travel to the source.
-        caller_headers: see `CallContext`.
-        log: where the log messages of this call go, or None.
-        let_go: see `CallContext`.
-        interaction: how the caller can be asked.
-        view: what the endpoint shows at which the call came in, and its limits.
-    """
-
-    tool: str
-    arguments: Json = None
-    version: str | None = None
-    caller: Caller = LOCAL_CALLER
-    timeout_seconds: float | None = None
-    report_progress: Callable[[Progress], Awaitable[None]] | None = None
-    meta: JsonObject = field(default_factory=dict)
-    caller_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    log: CallLog | None = None
-    let_go: Callable[[], Awaitable[None]] | None = None
-    interaction: Interaction = NOBODY
-    view: View = WHOLE
-
-
 class Calls:
     """Carries out calls against the catalogue's newest snapshot.
 
@@ -113,6 +86,7 @@ class Calls:
         policy: Policy | None = None,
         checkers: Checkers | None = None,
         observer: CallObserver | None = None,
+        path: Path | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._providers = providers
@@ -121,26 +95,52 @@ class Calls:
         self.observer = observer
         self._interruption = Interruption()
         self._places = Places()
+        self._path = path or Path()
+        self._carried = self._path.around(self._dispatched)
         self.grace_seconds = GRACE_SECONDS
         self.misshapen: Counter[ToolId] = Counter()
         """How many results of each tool broke its output schema."""
 
     async def call(self, call: Call) -> Result:
         """What the call brought back; a failure is a result with an error."""
-        started = anyio.current_time()
-        record: VersionRecord | None = None
+        work: Work | None = None
+        trail = CallTrail()
         try:
-            record = self.resolve(call)
-            arguments = self._checked(record, call.arguments)
+            work = await self._prepared(call, trail)
         except ToolError as error:
             result = Result.failed(error)
         else:
-            result = await self._dispatched(record, arguments, call)
-            result = _marked(self._in_shape(result, record), record, arguments)
-        if self.observer is not None:
-            source = None if record is None else record.source
-            self.observer.call_ended(source, result, anyio.current_time() - started)
+            result = await self._interruptible(work)
+            result = self._in_shape(result, work.record)
+            if self._path.kept is not None:
+                result = await self._path.kept.keep_large(work, result)
+            result = _marked(result, work)
+        self._tell(call, work, result, trail)
         return result
+
+    def _tell(self, call: Call, work: Work | None, result: Result, trail: CallTrail) -> None:
+        if self.observer is not None:
+            source = None if work is None else work.record.source
+            self.observer.call_ended(source, result, trail.seconds)
+        if self._path.recorder is not None:
+            self._path.recorder.ended(call, work, result)
+
+    async def _prepared(self, call: Call, trail: CallTrail) -> Work:
+        """The call, resolved, allowed, its arguments checked.
+
+        Raises:
+            ToolError: it may not be carried out.
+        """
+        snapshot = self._catalogue.snapshot
+        record = self.resolve(call)
+        rules = rules_for(snapshot, record)
+        given = call.arguments
+        if self._path.kept is not None:
+            given = await self._path.kept.put_back(call, record)
+        arguments = self._checked(record, given)
+        seconds = _timeout(record, call, rules, snapshot)
+        patience = Patience(seconds + self.grace_seconds)
+        return Work(call, record, arguments, rules, patience, seconds, trail, self.call)
 
     async def about(self, call: Call, method: str, params: JsonObject) -> JsonObject:
         """What the source of a tool answers to a request about an earlier call: its task.
@@ -207,46 +207,41 @@ class Calls:
         )
         return with_presets(record, ready, self._checkers)
 
-    async def _dispatched(
-        self, record: VersionRecord, arguments: ReadyArguments, call: Call
-    ) -> Result:
+    async def _interruptible(self, work: Work) -> Result:
         if self._interruption.has_begun:
             text = "this crib is ending; nothing was called"
             return Result.failed(ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE))
         with self._interruption.scope():
-            return await self._provided(record, arguments, call)
-        text = f"this crib was told to end while {record.contract.id} ran; the call may have run"
+            return await self._carried(work)
+        tool = work.record.contract.id
+        text = f"this crib was told to end while {tool} ran; the call may have run"
         interrupted = ToolError(CALL_INTERRUPTED, text, ErrorKind.RETRYABLE)
-        return Result.failed(_classified(interrupted, record))
+        return Result.failed(_classified(interrupted, work.record))
 
-    async def _provided(
-        self, record: VersionRecord, arguments: ReadyArguments, call: Call
-    ) -> Result:
-        seconds = _timeout(record, call, self._catalogue.snapshot)
+    async def _dispatched(self, work: Work) -> Result:
+        """One attempt, at the innermost: the provider is called."""
         try:
-            async with self._places.place(call.view, seconds):
-                return await self._sent(record, arguments, call, seconds)
+            async with self._places.place(work.call.view, work.seconds):
+                return await self._sent(work)
         except ToolError as error:
-            return Result.failed(_classified(error, record))
+            return Result.failed(_classified(error, work.record))
 
-    async def _sent(
-        self, record: VersionRecord, arguments: ReadyArguments, call: Call, seconds: float
-    ) -> Result:
-        patience = Patience(seconds + self.grace_seconds)
+    async def _sent(self, work: Work) -> Result:
+        call, record = work.call, work.record
         context = CallContext(
-            seconds,
+            work.seconds,
             call.caller,
             call.report_progress,
             call.meta,
             call.caller_headers,
-            _patient(call.interaction, patience),
+            _patient(call.interaction, work.patience),
             call.log,
             call.let_go,
         )
         provider = self._providers.provider(record.source)
-        with patience.limit():
-            return await provider.call(record.upstream_name, arguments.values, context)
-        text = f"{record.contract.id} gave no answer within {seconds:g} s; the call may have run"
+        with work.patience.limit():
+            return await provider.call(record.upstream_name, work.arguments.values, context)
+        text = f"{record.contract.id} gave no answer within {work.seconds:g} s; it may have run"
         raise ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE)
 
     def _in_shape(self, result: Result, record: VersionRecord) -> Result:
@@ -271,13 +266,13 @@ def _patient(interaction: Interaction, patience: Patience) -> Interaction:
     return replace(interaction, ask=ask_patiently)
 
 
-def _timeout(record: VersionRecord, call: Call, snapshot: Snapshot) -> float:
-    """The caller's limit, else the tool's, its source's, the default; never over the caps."""
+def _timeout(record: VersionRecord, call: Call, rules: CallRules, snapshot: Snapshot) -> float:
+    """The caller's limit, else a rule's, the tool's, the source's, the default, up to the caps."""
     asked = call.timeout_seconds if (call.timeout_seconds or 0) > 0 else None
     source = snapshot.sources.get(record.source)
     told = source.spec.get("timeout_seconds") if source is not None else None
     of_source = float(told) if isinstance(told, int | float) else None
-    wanted = asked or record.contract.limits.timeout_seconds or of_source
+    wanted = asked or rules.timeout_seconds or record.contract.limits.timeout_seconds or of_source
     cap = min(call.view.timeout_seconds or LONGEST_TIMEOUT_SECONDS, LONGEST_TIMEOUT_SECONDS)
     return min(wanted or DEFAULT_TIMEOUT_SECONDS, cap)
 
@@ -296,8 +291,9 @@ def _classified(error: ToolError, record: VersionRecord) -> ToolError:
     )
 
 
-def _marked(result: Result, record: VersionRecord, arguments: ReadyArguments) -> Result:
-    facts: JsonObject = {TOOL_META: f"{record.contract.id}@{record.version}"}
+def _marked(result: Result, work: Work) -> Result:
+    record, arguments = work.record, work.arguments
+    facts: JsonObject = {TOOL_META: f"{record.contract.id}@{record.version}", **work.trail.facts}
     if arguments.unknown:
         facts[f"{META_PREFIX}unknown_arguments"] = [str(name) for name in arguments.unknown]
     return replace(result, meta={**result.meta, **facts})

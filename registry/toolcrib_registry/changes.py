@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from toolcrib_protocol.errors import CONFLICT, ToolError
 
 if TYPE_CHECKING:
+    from toolcrib_protocol.call_rules import RuleScope
     from toolcrib_protocol.names import ToolId
     from toolcrib_protocol.version import Version
     from toolcrib_registry.records import (
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         OverlayRecord,
         ProfileRecord,
         QuarantineRecord,
+        RulesRecord,
         SourceRecord,
         StatusRecord,
         VersionRecord,
@@ -118,6 +120,20 @@ class DropOverlay:
 
 
 @dataclass(frozen=True, slots=True)
+class PutRules:
+    """A scope has exactly these rules now."""
+
+    record: RulesRecord
+
+
+@dataclass(frozen=True, slots=True)
+class DropRules:
+    """A scope has no rules now."""
+
+    scope: RuleScope
+
+
+@dataclass(frozen=True, slots=True)
 class PutDeclaration:
     """A declarative file put exactly these parts into the catalogue."""
 
@@ -160,6 +176,8 @@ Change = (
     | DropProfile
     | PutOverlay
     | DropOverlay
+    | PutRules
+    | DropRules
     | PutDeclaration
     | DropDeclaration
     | AskAgain

@@ -17,6 +17,7 @@ from toolcrib_protocol.status import CALLABLE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from toolcrib_protocol.call_rules import CallRules, RuleScope
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.names import ToolId
     from toolcrib_protocol.overlay import Laid, Overlay
@@ -315,12 +316,21 @@ class OverlayRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RulesRecord:
+    """What the operator set for the calls of a scope, also of one that does not exist yet."""
+
+    scope: RuleScope
+    rules: CallRules
+
+
+@dataclass(frozen=True, slots=True)
 class DeclarationRecord:
     """What a declarative file put into the catalogue, so that the next one can take it out again.
 
     Attributes:
         name: what the file calls itself.
-        parts: pairs of a kind (`source`, `group`, `overlay`, `profile`) and a name, sorted.
+        parts: pairs of a kind (`source`, `group`, `overlay`, `profile`, `rules`) and a name,
+            sorted.
     """
 
     name: str

@@ -27,11 +27,13 @@ from toolcrib_registry.changes import (
     DropGroup,
     DropOverlay,
     DropProfile,
+    DropRules,
     DropSource,
     PutDeclaration,
     PutGroup,
     PutOverlay,
     PutProfile,
+    PutRules,
     PutSource,
     SetHead,
     SetQuarantine,
@@ -45,6 +47,7 @@ from toolcrib_registry.records import (
     OverlayRecord,
     ProfileRecord,
     QuarantineRecord,
+    RulesRecord,
     SourceRecord,
     ToolRecord,
     VersionRecord,
@@ -53,6 +56,7 @@ from toolcrib_registry.records import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from toolcrib_protocol.call_rules import RuleScope
     from toolcrib_protocol.version import Version
 
 
@@ -74,6 +78,7 @@ class Snapshot:
     declarations: Mapping[str, DeclarationRecord] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
     """How often each source was asked for its list anew."""
+    rules: Mapping[RuleScope, RulesRecord] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         # asyncio writes down what its tasks return: the repr of 4,000 tools took half a second and
@@ -200,6 +205,7 @@ class _Draft:
         self._overlays = dict(before.overlays)
         self._declarations = dict(before.declarations)
         self._asked = dict(before.asked)
+        self._rules = dict(before.rules)
 
     def finished(self, revision: int) -> Snapshot:
         return Snapshot(
@@ -213,6 +219,7 @@ class _Draft:
             self._overlays,
             self._declarations,
             self._asked,
+            self._rules,
         )
 
     def apply(self, change: Change) -> None:
@@ -225,6 +232,10 @@ class _Draft:
             case DropOverlay(tool):
                 self._overlays.pop(tool, None)
                 self._show(tool)
+            case PutRules(record):
+                self._rules[record.scope] = record
+            case DropRules(scope):
+                self._rules.pop(scope, None)
             case SetQuarantine():
                 self._set_quarantine(change)
             case PutSource() | DropSource() | AskAgain():

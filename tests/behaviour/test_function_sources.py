@@ -24,7 +24,8 @@ from toolcrib_protocol.errors import (
     ErrorKind,
 )
 from toolcrib_protocol.names import ToolId
-from toolcrib_registry.calls import Call, Calls
+from toolcrib_registry.call import Call
+from toolcrib_registry.calls import Calls
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.memory_store import MemoryStore
 from toolcrib_registry.ports import SourceStatus

@@ -11,7 +11,7 @@ import pytest
 
 from toolcrib_adapters.main import open_crib, open_store
 from toolcrib_adapters.settings import CribSettings
-from toolcrib_registry.calls import Call
+from toolcrib_registry.call import Call
 from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.ports import SourceStatus
 from toolcrib_registry.publishing import register

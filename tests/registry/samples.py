@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from toolcrib_protocol.call_rules import CallRules, RuleScope, ScopeKind, WhenFull
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Laid, Overlay
 from toolcrib_protocol.tool import Contract
@@ -18,6 +19,7 @@ from toolcrib_registry.changes import (
     PutGroup,
     PutOverlay,
     PutProfile,
+    PutRules,
     PutSource,
     SetHead,
     SetQuarantine,
@@ -30,6 +32,7 @@ from toolcrib_registry.records import (
     OverlayRecord,
     ProfileRecord,
     QuarantineRecord,
+    RulesRecord,
     SourceKind,
     SourceRecord,
     StatusRecord,
@@ -125,6 +128,13 @@ def everything() -> list[Change]:
         SetStatus(laid.tool, laid.version, ACTIVE),
         PutDeclaration(DeclarationRecord("team", (("source", "mail"), ("group", ODD_TEXT)))),
         AskAgain("mail", 3),
+        PutRules(
+            RulesRecord(
+                RuleScope(ScopeKind.TOOL, str(ODD.tool)),
+                CallRules(retries=0, equivalents=("mail/a",), when_full=WhenFull.REJECT),
+            )
+        ),
+        PutRules(RulesRecord(RuleScope(ScopeKind.GROUP, "later"), CallRules(calls_per_second=2.5))),
     ]
 
 

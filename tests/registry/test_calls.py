@@ -23,7 +23,8 @@ from toolcrib_protocol.errors import (
 )
 from toolcrib_protocol.result import META_PREFIX, Result, Status
 from toolcrib_protocol.tool import Contract
-from toolcrib_registry.calls import Call, Calls
+from toolcrib_registry.call import Call
+from toolcrib_registry.calls import Calls
 from toolcrib_registry.changes import DropSource, PutGroup, PutSource
 from toolcrib_registry.permissions import Caller
 from toolcrib_registry.records import GroupRecord, SourceKind, SourceRecord

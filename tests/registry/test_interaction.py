@@ -10,7 +10,7 @@ import pytest
 from tests.registry.cribs import desk, raw_tool
 from toolcrib_protocol.errors import NEEDS_INPUT, NOT_OFFERED, UNKNOWN_TOOL, ToolError
 from toolcrib_protocol.result import Result
-from toolcrib_registry.calls import Call
+from toolcrib_registry.call import Call
 from toolcrib_registry.interaction import (
     ELICITATION,
     NOBODY,

@@ -18,7 +18,7 @@ from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.tool import Contract
 from toolcrib_protocol.version import Version
-from toolcrib_registry.calls import Call
+from toolcrib_registry.call import Call
 from toolcrib_registry.changes import PutGroup, SetStatus
 from toolcrib_registry.overlaying import drop_overlay, put_overlay
 from toolcrib_registry.records import GroupRecord, StatusRecord

@@ -10,7 +10,7 @@ import pytest
 from tests.registry.cribs import desk, raw_tool
 from toolcrib_protocol.errors import AT_CAPACITY, ErrorKind
 from toolcrib_protocol.result import Result, Status
-from toolcrib_registry.calls import Call
+from toolcrib_registry.call import Call
 from toolcrib_registry.places import MOST_WAITING, Places
 from toolcrib_registry.views import View
 

@@ -10,7 +10,7 @@ from tests.registry.cribs import desk, raw_tool
 from toolcrib_protocol.interim import InputRequired, StartedTask
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.result import Result
-from toolcrib_registry.calls import Call
+from toolcrib_registry.call import Call
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject

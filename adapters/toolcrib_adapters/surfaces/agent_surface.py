@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from toolcrib_adapters.surfaces.interaction.tasks import Tasks
     from toolcrib_adapters.surfaces.published_forms import PublishedForms
     from toolcrib_protocol.json_value import JsonObject
-    from toolcrib_registry.calls import Call, Calls
+    from toolcrib_registry.call import Call
+    from toolcrib_registry.calls import Calls
     from toolcrib_registry.questions import ToolSearch
 
     Context = ServerRequestContext[Any, Any]

@@ -12,7 +12,7 @@ from toolcrib_adapters.surfaces.meta_tools import CALL_TOOL, META_TOOLS
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_protocol.result import META_PREFIX
 from toolcrib_protocol.result_list import results_as_mcp
-from toolcrib_registry.calls import Call
+from toolcrib_registry.call import Call
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

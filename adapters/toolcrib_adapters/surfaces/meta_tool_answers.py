@@ -25,7 +25,7 @@ from toolcrib_adapters.surfaces.search_answers import (
 from toolcrib_adapters.surfaces.tool_descriptions import described, description_of, not_described
 from toolcrib_protocol.errors import ToolError
 from toolcrib_registry.arguments import ready_arguments
-from toolcrib_registry.calls import Call
+from toolcrib_registry.call import Call
 from toolcrib_registry.checkers import Checkers
 from toolcrib_registry.questions import SearchRequest
 

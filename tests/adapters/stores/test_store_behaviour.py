@@ -22,6 +22,7 @@ from tests.registry.samples import (
     source,
     version,
 )
+from toolcrib_protocol.call_rules import CallRules, RuleScope, ScopeKind
 from toolcrib_protocol.errors import CONFLICT, ToolError
 from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.tool import LONGEST_NAME
@@ -34,11 +35,13 @@ from toolcrib_registry.changes import (
     DropGroup,
     DropOverlay,
     DropProfile,
+    DropRules,
     DropSource,
     PutDeclaration,
     PutGroup,
     PutOverlay,
     PutProfile,
+    PutRules,
     PutSource,
     SetHead,
     SetQuarantine,
@@ -51,6 +54,7 @@ from toolcrib_registry.records import (
     GroupRecord,
     OverlayRecord,
     ProfileRecord,
+    RulesRecord,
 )
 from toolcrib_registry.snapshot import Snapshot
 
@@ -66,6 +70,8 @@ HISTORY: tuple[list[Change], ...] = (
     [PutGroup(GroupRecord("brief")), PutProfile(ProfileRecord("careful", groups=()))],
     [DropProfile("careful"), PutProfile(ProfileRecord("plain", mode=EndpointMode.DYNAMIC))],
     [DropOverlay(ODD.tool), PutOverlay(OverlayRecord(version().tool, Overlay(hidden=True)))],
+    [DropRules(RuleScope(ScopeKind.GROUP, "later")), DropRules(RuleScope(ScopeKind.SOURCE, "x"))],
+    [PutRules(RulesRecord(RuleScope(ScopeKind.SOURCE, "mail"), CallRules(retries=1)))],
     [PutOverlay(OverlayRecord(ODD.tool, Overlay(title="odd"))), DropOverlay(version().tool)],
     [AskAgain("mail", 4), PutDeclaration(DeclarationRecord("team", ()))],
     [DropOverlay(ODD.tool), DropDeclaration("team"), PutDeclaration(DeclarationRecord("x", ()))],

@@ -2,5 +2,5 @@
 
 from typing import Final
 
-CURRENT: Final = "0003"
+CURRENT: Final = "0008"
 """The newest step in `versions`; a test keeps the two equal."""

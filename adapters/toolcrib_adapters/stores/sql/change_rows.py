@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import select
 
 from toolcrib_adapters.stores.sql import rows, tables
+from toolcrib_protocol.call_rules import RuleScope
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.version import Version
 from toolcrib_registry.changes import (
@@ -24,11 +25,13 @@ from toolcrib_registry.changes import (
     DropGroup,
     DropOverlay,
     DropProfile,
+    DropRules,
     DropSource,
     PutDeclaration,
     PutGroup,
     PutOverlay,
     PutProfile,
+    PutRules,
     PutSource,
     SetHead,
     SetQuarantine,
@@ -63,18 +66,28 @@ def _key(change: Change) -> Json:
             return [profile.name]
         case PutDeclaration(declaration):
             return [declaration.name]
-        case PutOverlay(record):
-            return [record.tool.group, record.tool.name]
         case AskAgain(source, number):
             return [source, number]
         case SetQuarantine(source, _):
             return [source]
-        case DropOverlay(tool):
-            return [tool.group, tool.name]
+        case PutOverlay() | DropOverlay() | PutRules() | DropRules():
+            return _laid_key(change)
         case DropSource(name) | DropGroup(name) | DropProfile(name) | DropDeclaration(name):
             return [name]
         case _:
             return _tool_key(change)
+
+
+def _laid_key(change: PutOverlay | DropOverlay | PutRules | DropRules) -> Json:
+    match change:
+        case PutOverlay(overlay):
+            return [overlay.tool.group, overlay.tool.name]
+        case DropOverlay(tool):
+            return [tool.group, tool.name]
+        case PutRules(rules):
+            return [str(rules.scope)]
+        case DropRules(scope):
+            return [str(scope)]
 
 
 def _tool_key(change: AllocateName | AddVersion | SetStatus | SetHead) -> Json:
@@ -178,6 +191,16 @@ def _put_overlay(connection: Connection, group: str, name: str) -> PutOverlay | 
     return None if found is None else PutOverlay(rows.overlay_record(found))
 
 
+def _put_rules(connection: Connection, scope: str) -> PutRules | None:
+    table = tables.call_rules
+    found = connection.execute(select(table).where(table.c.scope == scope)).first()
+    return None if found is None else PutRules(rows.rules_record(found))
+
+
+def _drop_rules(scope: str) -> DropRules:
+    return DropRules(RuleScope.parse(scope))
+
+
 def _drop_overlay(group: str, name: str) -> DropOverlay:
     return DropOverlay(ToolId(group, name))
 
@@ -194,6 +217,7 @@ _PLAIN: Final[dict[str, Callable[..., Change]]] = {
     "AskAgain": AskAgain,
     "DropDeclaration": DropDeclaration,
     "DropOverlay": _drop_overlay,
+    "DropRules": _drop_rules,
     "DropSource": DropSource,
     "DropGroup": DropGroup,
     "DropProfile": DropProfile,
@@ -201,6 +225,7 @@ _PLAIN: Final[dict[str, Callable[..., Change]]] = {
 _READ: Final[dict[str, Callable[..., Change | None]]] = {
     "PutDeclaration": _put_declaration,
     "PutOverlay": _put_overlay,
+    "PutRules": _put_rules,
     "PutSource": _put_source,
     "PutGroup": _put_group,
     "PutProfile": _put_profile,

@@ -55,6 +55,10 @@ def read_snapshot(connection: Connection) -> Snapshot:
         },
         overlays=overlays,
         declarations={declaration.name: declaration for declaration in declared},
+        rules={
+            record.scope: record
+            for record in map(rows.rules_record, connection.execute(select(tables.call_rules)))
+        },
         asked={row.source: row.number for row in connection.execute(select(tables.asked))},
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from toolcrib_protocol.call_rules import CallRules, RuleScope
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.version import Version
@@ -16,6 +17,7 @@ from toolcrib_registry.records import (
     OverlayRecord,
     ProfileRecord,
     QuarantineRecord,
+    RulesRecord,
     SourceKind,
     SourceRecord,
     StatusRecord,
@@ -159,6 +161,17 @@ def overlay_record(row: Row[Any]) -> OverlayRecord:
     """A row of `overlays`."""
     overlay = Overlay.model_validate(json.loads(row.facts))
     return OverlayRecord(ToolId(row.home_group, row.name), overlay)
+
+
+def rules_row(record: RulesRecord) -> dict[str, str]:
+    """The rules of a scope as a row."""
+    return {"scope": str(record.scope), "facts": text(record.rules.as_json())}
+
+
+def rules_record(row: Row[Any]) -> RulesRecord:
+    """A row of `call_rules`."""
+    facts = json.loads(row.facts)
+    return RulesRecord(RuleScope.parse(row.scope), CallRules.read(facts, row.scope))
 
 
 def declaration_row(declaration: DeclarationRecord) -> dict[str, str]:

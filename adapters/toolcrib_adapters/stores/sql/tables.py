@@ -110,4 +110,5 @@ source_states = Table(
 )
 overlays = Table("overlays", metadata, *_tool_key(), *_text("facts"))
 declarations = Table("declarations", metadata, *_text("name", "facts"))
+call_rules = Table("call_rules", metadata, *_text("scope", "facts"))
 asked = Table("asked", metadata, *_text("source"), Column("number", Integer))

@@ -27,11 +27,13 @@ from toolcrib_registry.changes import (
     DropGroup,
     DropOverlay,
     DropProfile,
+    DropRules,
     DropSource,
     PutDeclaration,
     PutGroup,
     PutOverlay,
     PutProfile,
+    PutRules,
     PutSource,
     SetHead,
     SetQuarantine,
@@ -197,6 +199,10 @@ def _write_facts(connection: Connection, change: Change) -> None:
             table = tables.overlays
             mine = and_(table.c.home_group == tool.group, table.c.name == tool.name)
             _drop(connection, mine, table)
+        case PutRules(rules):
+            _put(connection, tables.call_rules, rows.rules_row(rules), "scope")
+        case DropRules(scope):
+            _drop(connection, tables.call_rules.c.scope == str(scope), tables.call_rules)
         case PutDeclaration(declaration):
             _put(connection, tables.declarations, rows.declaration_row(declaration), "name")
         case DropDeclaration(name):

@@ -21,7 +21,7 @@ from toolcrib_adapters.surfaces.publish_method import PublishParams, as_json
 from toolcrib_adapters.surfaces.publisher import CribPublisher
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_protocol.result import Result
-from toolcrib_registry.calls import Call
+from toolcrib_registry.call import Call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

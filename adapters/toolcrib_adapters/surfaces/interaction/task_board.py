@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from toolcrib_protocol.json_value import JsonObject
-    from toolcrib_registry.calls import Call
+    from toolcrib_registry.call import Call
     from toolcrib_registry.ports import Clock, Progress
 
     Work = Callable[[Call], Awaitable[JsonObject]]

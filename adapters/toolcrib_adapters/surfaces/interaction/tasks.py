@@ -32,7 +32,7 @@ from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.interim import TASK
 from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.result import META_PREFIX, TOOL_META
-from toolcrib_registry.calls import Call
+from toolcrib_registry.call import Call
 from toolcrib_registry.interaction import TASKS
 from toolcrib_registry.permissions import LOCAL_CALLER
 

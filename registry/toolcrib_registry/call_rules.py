@@ -1,0 +1,64 @@
+"""Setting, dropping and looking up rules for calls: decisions on a snapshot.
+
+Pure. What each rule means is decided by the stage that reads it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolcrib_protocol.call_rules import NO_RULES, CallRules, RuleScope, ScopeKind, merged
+from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
+from toolcrib_registry.changes import DropRules, PutRules
+from toolcrib_registry.records import RulesRecord
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.changes import Change
+    from toolcrib_registry.records import VersionRecord
+    from toolcrib_registry.snapshot import Snapshot
+
+
+def scopes_of(record: VersionRecord) -> tuple[RuleScope, RuleScope, RuleScope]:
+    """The scopes whose rules hold for a tool, the narrowest first."""
+    return (
+        RuleScope(ScopeKind.TOOL, str(record.tool)),
+        RuleScope(ScopeKind.GROUP, record.tool.group),
+        RuleScope(ScopeKind.SOURCE, record.source),
+    )
+
+
+def rules_for(snapshot: Snapshot, record: VersionRecord) -> CallRules:
+    """What holds for the calls of a tool: its own rules, its home group's, its source's."""
+    if not snapshot.rules:
+        return NO_RULES
+    found = (snapshot.rules.get(scope) for scope in scopes_of(record))
+    return merged(each.rules for each in found if each is not None)
+
+
+def set_rules(snapshot: Snapshot, scope: RuleScope, values: JsonObject) -> list[Change]:
+    """What has to change so that `values` hold for a scope; null unsets, the others stay.
+
+    Raises:
+        ToolError: `invalid_settings`.
+    """
+    known = snapshot.rules.get(scope)
+    before = NO_RULES if known is None else known.rules
+    facts = {**before.as_json(), **values}
+    wanted: JsonObject = {name: value for name, value in facts.items() if value is not None}
+    after = CallRules.read(wanted, str(scope))
+    if after == NO_RULES:
+        return [] if known is None else [DropRules(scope)]
+    return [] if after == before else [PutRules(RulesRecord(scope, after))]
+
+
+def drop_rules(snapshot: Snapshot, scope: RuleScope) -> list[Change]:
+    """What has to change so that nothing is set for a scope.
+
+    Raises:
+        ToolError: `invalid_settings` if nothing is.
+    """
+    if scope not in snapshot.rules:
+        text = f"nothing is set for {str(scope)!r}; `toolcrib rules list` shows what is"
+        raise ToolError(INVALID_SETTINGS, text)
+    return [DropRules(scope)]

@@ -1,0 +1,64 @@
+"""What the registry needs from the outside world, as Protocols; adapters fill them, a file each.
+
+The memory implementations that tests use (`memory_store.py`, `hand_clock.py`) are real and shipped.
+"""
+
+from toolcrib_registry.ports.calls import (
+    CallContext,
+    CallLog,
+    CallObserver,
+    Notices,
+    Progress,
+    Provider,
+    Providers,
+)
+from toolcrib_registry.ports.catalogue import (
+    FAILURES,
+    CatalogueStore,
+    ChangeFeed,
+    CribStore,
+    RevisionConflict,
+    SourceState,
+    SourceStates,
+    SourceStatus,
+)
+from toolcrib_registry.ports.clock import (
+    Clock,
+)
+from toolcrib_registry.ports.sealing import (
+    Sealer,
+)
+from toolcrib_registry.ports.search import (
+    Encoder,
+    IndexStore,
+    KeywordIndex,
+    StoredIndex,
+    VectorCache,
+    VectorIndex,
+)
+
+__all__ = [
+    "FAILURES",
+    "CallContext",
+    "CallLog",
+    "CallObserver",
+    "CatalogueStore",
+    "ChangeFeed",
+    "Clock",
+    "CribStore",
+    "Encoder",
+    "IndexStore",
+    "KeywordIndex",
+    "Notices",
+    "Progress",
+    "Provider",
+    "Providers",
+    "RevisionConflict",
+    "Sealer",
+    "SourceState",
+    "SourceStates",
+    "SourceStatus",
+    "StoredIndex",
+    "VectorCache",
+    "VectorIndex",
+]
