@@ -1,10 +1,16 @@
-"""What toolcrib promises of the repair of arguments; see `requirements.py`."""
+"""What toolcrib promises of rules for calls and of the repair of arguments; see `requirements.py`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from tests.promise import Promise
+from tests.promise import Promise
 
-REPAIR: Final[tuple[Promise, ...]] = ()
+REPAIR: Final = (
+    Promise(
+        "cli-rules",
+        "Rules for the calls of a tool, a group or a source are set, shown and dropped from the "
+        "command line; what cannot be is refused with what would be right.",
+        "issue 4, section 2",
+    ),
+)

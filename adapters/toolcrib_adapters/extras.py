@@ -38,6 +38,7 @@ PARTS: Final[dict[str, Part]] = {
     "cli.keys": Part("toolcrib_adapters.surfaces.cli.keys_commands:register"),
     "cli.publish": Part("toolcrib_adapters.surfaces.cli.publish_command:register"),
     "cli.refresh": Part("toolcrib_adapters.surfaces.cli.refresh_command:register"),
+    "cli.rules": Part("toolcrib_adapters.surfaces.cli.rules_commands:register"),
     "cli.search": Part("toolcrib_adapters.surfaces.cli.search_command:register"),
     "cli.serve": Part("toolcrib_adapters.surfaces.cli.serve_command:register"),
     "cli.show": Part("toolcrib_adapters.surfaces.cli.show_command:register"),

@@ -10,14 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from toolcrib_protocol.call_rules import RuleScope
 from toolcrib_protocol.errors import ToolError
 from toolcrib_registry.changes import (
     DropDeclaration,
     DropGroup,
     DropProfile,
+    DropRules,
     PutDeclaration,
     PutGroup,
     PutProfile,
+    PutRules,
     PutSource,
 )
 from toolcrib_registry.differences import (
@@ -28,12 +31,13 @@ from toolcrib_registry.differences import (
 )
 from toolcrib_registry.groups import home_of, put_group
 from toolcrib_registry.overlaying import drop_overlay, put_overlay
-from toolcrib_registry.records import DeclarationRecord, GroupRecord, SourceRecord
+from toolcrib_registry.records import DeclarationRecord, GroupRecord, RulesRecord, SourceRecord
 from toolcrib_registry.retirement import remove_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from toolcrib_protocol.call_rules import CallRules
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_protocol.names import ToolId
     from toolcrib_protocol.overlay import Overlay
@@ -47,6 +51,7 @@ SOURCE: Final = "source"
 GROUP: Final = "group"
 OVERLAY: Final = "overlay"
 PROFILE: Final = "profile"
+RULES: Final = "rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ class Declaration:
         groups: by name.
         overlays: by tool; the tools need not exist yet.
         profiles: by name.
+        rules: by scope; the scopes need not exist yet.
     """
 
     name: str
@@ -77,6 +83,7 @@ class Declaration:
     groups: Mapping[str, DeclaredGroup] = field(default_factory=dict)
     overlays: Mapping[ToolId, Overlay] = field(default_factory=dict)
     profiles: Mapping[str, ProfileRecord] = field(default_factory=dict)
+    rules: Mapping[RuleScope, CallRules] = field(default_factory=dict)
 
     @property
     def parts(self) -> frozenset[Part]:
@@ -87,6 +94,7 @@ class Declaration:
                 *((GROUP, name) for name in self.groups),
                 *((OVERLAY, str(tool)) for tool in self.overlays),
                 *((PROFILE, name) for name in self.profiles),
+                *((RULES, str(scope)) for scope in self.rules),
             ]
         )
 
@@ -132,6 +140,8 @@ def declare(
         plan.put_profile(profile)
     for tool, overlay in declaration.overlays.items():
         plan.put_overlay(tool, overlay)
+    for scope, rules in declaration.rules.items():
+        plan.put_rules(scope, rules)
     plan.own(declaration)
     return Decision(tuple(plan.changes), tuple(plan.differences))
 
@@ -142,7 +152,7 @@ def _surplus(snapshot: Snapshot, declaration: Declaration, *, prune: bool) -> Se
     mine = owned.pop(declaration.name, frozenset())
     others = frozenset().union(*owned.values())
     going = mine | _all_parts(snapshot) if prune else mine
-    order = (OVERLAY, PROFILE, SOURCE, GROUP)
+    order = (RULES, OVERLAY, PROFILE, SOURCE, GROUP)
     return sorted(going - declaration.parts - others, key=lambda part: (order.index(part[0]), part))
 
 
@@ -153,6 +163,7 @@ def _all_parts(snapshot: Snapshot) -> frozenset[Part]:
             *((GROUP, name) for name in snapshot.groups if home_of(snapshot, name) is None),
             *((OVERLAY, str(tool)) for tool in snapshot.overlays),
             *((PROFILE, name) for name in snapshot.profiles),
+            *((RULES, str(scope)) for scope in snapshot.rules),
         ]
     )
 
@@ -179,6 +190,8 @@ class _Plan:
                 self._do(drop_overlay(self._snapshot, tool, self._now))
             case "profile" if name in self._snapshot.profiles:
                 self._do([DropProfile(name)])
+            case "rules" if (scope := RuleScope.parse(name)) in self._snapshot.rules:
+                self._do([DropRules(scope)])
             case _:
                 return
         self.differences.append(Difference("remove", kind, name))
@@ -220,6 +233,13 @@ class _Plan:
         if known != profile:
             self._do([PutProfile(profile)])
             self._note(PROFILE, profile.name, old, profile_facts(profile))
+
+    def put_rules(self, scope: RuleScope, rules: CallRules) -> None:
+        known = self._snapshot.rules.get(scope)
+        old = None if known is None else known.rules.as_json()
+        if old != rules.as_json():
+            self._do([PutRules(RulesRecord(scope, rules))])
+            self._note(RULES, str(scope), old, rules.as_json())
 
     def put_overlay(self, tool: ToolId, overlay: Overlay) -> None:
         known = self._snapshot.overlays.get(tool)

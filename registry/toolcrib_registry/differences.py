@@ -36,7 +36,7 @@ class Difference:
 
     Attributes:
         action: added, changed or removed.
-        kind: `source`, `group`, `overlay` or `profile`.
+        kind: `source`, `group`, `overlay`, `profile` or `rules`.
         name: its name.
         details: the keys that differ; none for what is removed.
     """

@@ -23,6 +23,7 @@ from pydantic import (
 from toolcrib_adapters.outbound.addresses import Reach
 from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
 from toolcrib_adapters.sources.python_functions.source import PythonSpec
+from toolcrib_protocol.call_rules import CallRules, RuleScope
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.json_value import JsonObject, parse_json
 from toolcrib_protocol.names import GROUP_NAME, Reference, check_group_name
@@ -62,12 +63,20 @@ def _is_name(text: str) -> str:
         raise ValueError(error.message) from error
 
 
+def _is_scope(text: str) -> str:
+    try:
+        return str(RuleScope.parse(text))
+    except ToolError as error:
+        raise ValueError(error.message) from error
+
+
 Name = Annotated[
     str,
     AfterValidator(_is_name),
     WithJsonSchema({"type": "string", "pattern": f"^(?:{GROUP_NAME.pattern})$"}),
 ]
 Tool = Annotated[str, BeforeValidator(_is_tool)]
+Scope = Annotated[str, AfterValidator(_is_scope)]
 ObjectOrText = Annotated[
     ShallowObject,
     BeforeValidator(_from_text),
@@ -210,6 +219,8 @@ class CribFile(Table):
     groups: dict[Name, GroupEntry] = Field(default_factory=dict)
     overlays: dict[Tool, OverlayEntry] = Field(default_factory=dict)
     profiles: dict[Name, ProfileEntry] = Field(default_factory=dict)
+    rules: dict[Scope, CallRules] = Field(default_factory=dict)
+    """What holds for calls, by `tool:GROUP/NAME`, `group:NAME` or `source:NAME`."""
     limits: Limits = Limits()
     policies: Policies = Policies()
 

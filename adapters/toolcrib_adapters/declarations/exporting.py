@@ -39,6 +39,9 @@ def crib_document(snapshot: Snapshot) -> JsonObject:
             name: _said(profile_facts(profile)) | ({"groups": []} if profile.groups == () else {})
             for name, profile in sorted(snapshot.profiles.items())
         },
+        "rules": {
+            str(scope): record.rules.as_json() for scope, record in sorted(snapshot.rules.items())
+        },
     }
     filled: JsonObject = {kind: table for kind, table in tables.items() if table}
     name = next(iter(snapshot.declarations), "crib")

@@ -24,6 +24,7 @@ from toolcrib_adapters.declarations.document import (
     SnapshotEntry,
 )
 from toolcrib_adapters.declarations.toml_lines import Lines
+from toolcrib_protocol.call_rules import RuleScope
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_protocol.names import Reference, ToolId, nearest
 from toolcrib_protocol.overlay import Overlay
@@ -54,6 +55,7 @@ _TABLES: Final = {
     "group": "groups",
     "overlay": "overlays",
     "profile": "profiles",
+    "rules": "rules",
 }
 
 
@@ -218,6 +220,7 @@ def _declaration(read: CribFile, folder: Path) -> Declaration:
             for text, entry in read.overlays.items()
         },
         {name: _profile(name, entry) for name, entry in read.profiles.items()},
+        {RuleScope.parse(text): entry for text, entry in read.rules.items()},
     )
 
 

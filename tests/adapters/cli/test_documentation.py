@@ -76,3 +76,8 @@ def test_the_block_about_the_doctor_runs_as_it_stands_there(shell: Shell) -> Non
     done = run_block(shell, block_to_run("doctor"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"findings": []' in done.stdout
+
+
+def test_the_commands_for_rules_run_as_they_are_shown(shell: Shell) -> None:
+    done = run_block(shell, block_to_run("rules"))
+    assert done.code == 0, done.err

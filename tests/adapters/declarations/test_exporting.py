@@ -16,11 +16,19 @@ from toolcrib_adapters.declarations.document import json_schema
 from toolcrib_adapters.declarations.exporting import crib_document, crib_text
 from toolcrib_adapters.declarations.reading import read_crib_file
 from toolcrib_adapters.declarations.toml_text import fits_toml, toml_document
+from toolcrib_protocol.call_rules import CallRules, RuleScope
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.schema import Checker
-from toolcrib_registry.changes import PutDeclaration, PutGroup, PutOverlay, PutProfile, PutSource
+from toolcrib_registry.changes import (
+    PutDeclaration,
+    PutGroup,
+    PutOverlay,
+    PutProfile,
+    PutRules,
+    PutSource,
+)
 from toolcrib_registry.declaring import declare
 from toolcrib_registry.records import (
     DeclarationRecord,
@@ -28,6 +36,7 @@ from toolcrib_registry.records import (
     GroupRecord,
     OverlayRecord,
     ProfileRecord,
+    RulesRecord,
     SourceKind,
     SourceRecord,
 )
@@ -82,6 +91,12 @@ EVERYTHING: list[Change] = [
         )
     ),
     PutProfile(ProfileRecord("none", groups=())),
+    PutRules(
+        RulesRecord(
+            RuleScope.parse("tool:a/b"),
+            CallRules(retries=0, calls_per_second=2.5, equivalents=("a/c", "d/e")),
+        )
+    ),
     PutProfile(ProfileRecord("all", "All", pins=(SEND,), mode=EndpointMode.FULL)),
 ]
 

@@ -69,6 +69,13 @@ pins = ["mail/send"]
 mode = "full"
 calls_at_once = 2
 
+[rules."group:mail"]
+max_concurrency = 2
+when_full = "reject"
+
+[rules."tool:mail/send"]
+equivalents = ["post/send"]
+
 [limits]
 body_mib = 2
 
@@ -141,6 +148,10 @@ def test_every_part_is_read_with_paths_as_seen_from_the_file_and_variables_unexp
             examples=(OverlayExample(request="post it", arguments={"to": "Ana"}),),
         )
     }
+    assert {str(scope): rules.as_json() for scope, rules in declaration.rules.items()} == {
+        "group:mail": {"max_concurrency": 2, "when_full": "reject"},
+        "tool:mail/send": {"equivalents": ["post/send"]},
+    }
     assert declaration.profiles == {
         "claude": ProfileRecord(
             "claude", groups=("office",), pins=(send,), mode=EndpointMode.FULL, calls_at_once=2
@@ -178,6 +189,8 @@ def test_paths_that_are_whole_or_expanded_later_stay(tmp_path: Path, cwd: str, s
         ("[overlays.'a/b'.presets]\nday = 2026-01-01", ":2: overlays.a/b.presets.day: write dates"),
         ("[overlays.'a/b'.presets]\nx = [1, nan]", ":2: overlays.a/b.presets.x.1: nan is not"),
         ("[profiles.x]\npins = [\n  'a/b',\n  'c',\n]", ":2: profiles.x.pins.1: 'c' is not"),
+        ("[rules.'tool:x']\nretries = 1", ":1: rules.tool:x"),
+        ("[rules.'group:x']\nretries = -1", ":2: rules.group:x.retries: Input should be"),
         ("[profiles.x]\nmode = 'fast'", ":2: profiles.x.mode: Input should be 'auto'"),
         (
             "[[overlays.'a/b'.examples]]\n[[overlays.'a/b'.examples]]\nrequest = 3",

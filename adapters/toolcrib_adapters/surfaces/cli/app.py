@@ -45,6 +45,7 @@ _PARTS_OF_COMMANDS: Final = {
     "publish": "cli.publish",
     "profile": "cli.profile",
     "keys": "cli.keys",
+    "rules": "cli.rules",
     "serve": "cli.serve",
     "connect": "cli.connect",
     "doctor": "cli.doctor",
