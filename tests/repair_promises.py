@@ -1,4 +1,4 @@
-"""What toolcrib promises of rules for calls and of the repair of arguments; see `requirements.py`."""
+"""What toolcrib promises of rules for calls and the repair of arguments."""
 
 from __future__ import annotations
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from toolcrib_protocol.call_rules import NO_RULES, CallRules, RuleScope, ScopeKind, merged
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import JsonObject
 
 
 def test_the_narrower_rules_win_field_by_field() -> None:
@@ -21,7 +26,11 @@ def test_the_narrower_rules_win_field_by_field() -> None:
 
 
 def test_rules_come_back_as_they_were_written() -> None:
-    facts = {"repair": "off", "equivalents": ["a/b"], "results_may_go_to": ["*", "mail"]}
+    facts: JsonObject = {
+        "repair": "off",
+        "equivalents": ["a/b"],
+        "results_may_go_to": ["*", "mail"],
+    }
     assert CallRules.read(facts, "group:x").as_json() == facts
 
 
@@ -36,11 +45,9 @@ def test_rules_come_back_as_they_were_written() -> None:
         ({"when_full": "explode"}, "when_full"),
     ],
 )
-def test_a_rule_that_cannot_be_is_refused_with_its_name(
-    facts: dict[str, object], told: str
-) -> None:
+def test_a_rule_that_cannot_be_is_refused_by_name(facts: JsonObject, told: str) -> None:
     with pytest.raises(ToolError, match=told) as refusal:
-        CallRules.read(facts, "group:x")  # type: ignore[arg-type]
+        CallRules.read(facts, "group:x")
     assert refusal.value.code == INVALID_SETTINGS
     assert "group:x" in refusal.value.message
 

@@ -78,6 +78,7 @@ def test_the_block_about_the_doctor_runs_as_it_stands_there(shell: Shell) -> Non
     assert '"findings": []' in done.stdout
 
 
-def test_the_commands_for_rules_run_as_they_are_shown(shell: Shell) -> None:
+def test_the_block_about_rules_runs_as_it_stands_there(shell: Shell) -> None:
     done = run_block(shell, block_to_run("rules"))
-    assert done.code == 0, done.err
+    assert done.returncode == 0, done.stderr
+    assert "max_concurrency = 2" in done.stdout

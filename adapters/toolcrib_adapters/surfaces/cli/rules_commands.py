@@ -135,9 +135,8 @@ def _print(session: Session, found: JsonObject) -> None:
     for scope, facts in found.items():
         session.output.line(scope, style="bold")
         for key, value in facts.items() if isinstance(facts, dict) else ():
-            session.output.line(
-                f"  {key} = {value if isinstance(value, str) else dump_json(value)}"
-            )
+            shown = value if isinstance(value, str) else dump_json(value)
+            session.output.line(f"  {key} = {shown}")
         if not facts:
             session.output.line("  nothing is set")
     if not found:
