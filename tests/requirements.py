@@ -750,6 +750,12 @@ OPERATOR: Final = (
         "issue 3, section 1",
     ),
     Promise(
+        "overlay-declares",
+        "An overlay declares what MCP has no words for: how an idempotency key travels, error "
+        "codes, a degraded form, a batch form.",
+        "issue 4, section 2",
+    ),
+    Promise(
         "groups-across-sources",
         "A group holds tools of any source; it is made, filled, described and dropped at run time.",
         "issue 3, section 1",

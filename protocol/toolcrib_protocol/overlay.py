@@ -19,7 +19,17 @@ from toolcrib_protocol.schema import Checker
 from toolcrib_protocol.schema.extent import extent
 from toolcrib_protocol.schema.narrowing import required_arguments, without_arguments
 from toolcrib_protocol.schema.violation import pointer
-from toolcrib_protocol.tool import Contract, Example, PlainObject, Text
+from toolcrib_protocol.tool import (
+    BatchForm,
+    Contract,
+    DeclaredError,
+    DegradedForm,
+    Example,
+    IdempotencyKey,
+    KeyPlace,
+    PlainObject,
+    Text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
 
 _MOST_ARGUMENTS: Final = 200
 _MOST_EXAMPLES: Final = 50
+_MOST_ERRORS: Final = 100
 _DEEPEST: Final = 64
 
 
@@ -37,7 +48,14 @@ def _is_shallow(value: JsonObject) -> JsonObject:
     return value
 
 
+def _degrades_shallowly(form: DegradedForm | None) -> DegradedForm | None:
+    if form is not None:
+        _is_shallow({"arguments": form.arguments, "result": form.result})
+    return form
+
+
 ShallowObject = Annotated[PlainObject, AfterValidator(_is_shallow)]
+ShallowForm = Annotated[DegradedForm | None, AfterValidator(_degrades_shallowly)]
 
 
 class OverlayExample(BaseModel):
@@ -62,7 +80,11 @@ class Overlay(BaseModel):
         destructive: a call may destroy something.
         idempotent: the same call twice is like once.
         open_world: it reaches beyond its own domain.
+        idempotency_key: how a key that makes repeating harmless travels to the tool.
+        errors: codes of the tool's own and what a caller may do about them, before the source's.
         timeout_seconds: how long a call may take.
+        degraded: what may be answered when the tool itself cannot.
+        batch: another tool of the group that does many of these calls at once.
         presets: arguments that every call is sent with; callers neither see nor choose them.
         hidden_arguments: arguments that callers neither see nor give; the source's default holds.
         hidden: the tool is not offered at all, and not called.
@@ -79,7 +101,11 @@ class Overlay(BaseModel):
     destructive: bool | None = None
     idempotent: bool | None = None
     open_world: bool | None = None
+    idempotency_key: IdempotencyKey | None = None
+    errors: tuple[DeclaredError, ...] = Field(default=(), max_length=_MOST_ERRORS)
     timeout_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    degraded: ShallowForm = None
+    batch: BatchForm | None = None
     presets: ShallowObject = Field(default_factory=dict)
     hidden_arguments: tuple[str, ...] = Field(default=(), max_length=_MOST_ARGUMENTS)
     hidden: bool = False
@@ -139,6 +165,7 @@ def lay(offered: Contract, overlay: Overlay) -> Laid:
     """
     reserved = overlay.reserved
     _check_presets(offered, overlay)
+    _check_key(offered, overlay)
     schema = without_arguments(offered.input_schema, reserved)
     checker = Checker.compile(schema)
     fitting = tuple(_examples(overlay, reserved))
@@ -155,8 +182,9 @@ def lay(offered: Contract, overlay: Overlay) -> Laid:
         limits = limits.model_copy(update={"timeout_seconds": overlay.timeout_seconds})
     contract = offered.model_copy(
         update={
-            **_told(overlay, ("title", "description", "when_to_use", "when_not_to_use")),
+            **_told(overlay, _PARTS),
             "behaviour": offered.behaviour.model_copy(update=_told(overlay, _BEHAVIOUR)),
+            "errors": _errors(offered, overlay),
             "limits": limits,
             "input_schema": schema,
             "examples": (*examples, *own),
@@ -166,12 +194,42 @@ def lay(offered: Contract, overlay: Overlay) -> Laid:
     return Laid(contract, overlay.presets, reserved, left_out)
 
 
-_BEHAVIOUR: Final = ("read_only", "destructive", "idempotent", "open_world")
+_PARTS: Final = (
+    "title",
+    "description",
+    "when_to_use",
+    "when_not_to_use",
+    "degraded",
+    "batch",
+)
+_BEHAVIOUR: Final = ("read_only", "destructive", "idempotent", "open_world", "idempotency_key")
 
 
 def _told(overlay: Overlay, names: tuple[str, ...]) -> dict[str, object]:
     """The attributes of those names that the overlay says something about."""
     return {name: value for name in names if (value := getattr(overlay, name)) is not None}
+
+
+def _errors(offered: Contract, overlay: Overlay) -> tuple[DeclaredError, ...]:
+    """The declared errors, of which the operator's word comes first."""
+    told = {error.code for error in overlay.errors}
+    return (*overlay.errors, *(error for error in offered.errors if error.code not in told))
+
+
+def _check_key(offered: Contract, overlay: Overlay) -> None:
+    """Refuse a key in an argument that the tool does not have, or that callers may not give.
+
+    Raises:
+        ToolError: `invalid_contract`.
+    """
+    key = overlay.idempotency_key
+    if key is None or key.place is not KeyPlace.ARGUMENT:
+        return
+    known = offered.input_schema.get("properties")
+    if not isinstance(known, dict) or key.name not in known:
+        raise _misfit(f"its key is the argument {key.name!r}, which {offered.id} does not take")
+    if key.name in overlay.reserved:
+        raise _misfit(f"its key is the argument {key.name!r}, which it sets or hides itself")
 
 
 def _check_presets(offered: Contract, overlay: Overlay) -> None:

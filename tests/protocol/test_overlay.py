@@ -8,7 +8,17 @@ import pytest
 
 from toolcrib_protocol.errors import INVALID_CONTRACT, INVALID_SETTINGS, ToolError
 from toolcrib_protocol.overlay import Laid, Overlay, lay
-from toolcrib_protocol.tool import Behaviour, Contract, Example, Need
+from toolcrib_protocol.tool import (
+    BatchForm,
+    Behaviour,
+    Contract,
+    DeclaredError,
+    DegradedForm,
+    Example,
+    IdempotencyKey,
+    KeyPlace,
+    Need,
+)
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
@@ -57,6 +67,63 @@ def test_texts_behaviour_and_limits_are_laid_over_and_the_rest_stays() -> None:
             }
         )
     )
+
+
+@pytest.mark.promise("overlay-declares")
+def test_what_mcp_has_no_words_for_is_declared_and_the_operators_word_on_an_error_comes_first() -> (
+    None
+):
+    own = DeclaredError(code="busy", message="Come back.")
+    other = DeclaredError(code="closed")
+    said: JsonObject = {
+        "idempotency_key": {"place": "argument", "name": "city"},
+        "errors": [{"code": "busy", "kind": "retryable"}],
+        "degraded": {"result": {"sunny": None}},
+        "batch": {"tool": "forecasts", "items_argument": "cities"},
+    }
+    overlay = Overlay.read(said)
+    assert overlay.as_json() == said
+    laid = lay(FORECAST.model_copy(update={"errors": (own, other)}), overlay).contract
+    assert laid.behaviour.idempotency_key == IdempotencyKey(place=KeyPlace.ARGUMENT, name="city")
+    assert laid.behaviour.open_world is True
+    assert [(error.code, error.kind.value) for error in laid.errors] == [
+        ("busy", "retryable"),
+        ("closed", "fatal"),
+    ]
+    assert laid.degraded == DegradedForm(result={"sunny": None})
+    assert laid.batch == BatchForm(tool="forecasts", items_argument="cities")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"idempotency_key": {"place": "argument", "name": "kee"}}, "does not take"),
+        (
+            {
+                "idempotency_key": {"place": "argument", "name": "city"},
+                "presets": {"city": "x"},
+            },
+            "sets or hides itself",
+        ),
+    ],
+)
+def test_a_key_in_an_argument_that_no_caller_can_give_is_refused(
+    said: JsonObject, why: str
+) -> None:
+    with pytest.raises(ToolError, match=why) as refusal:
+        lay(FORECAST, Overlay.read(said))
+    assert refusal.value.code == INVALID_CONTRACT
+
+
+def test_a_key_in_a_header_needs_no_argument() -> None:
+    overlay = Overlay.read({"idempotency_key": {"place": "header", "name": "Idempotency-Key"}})
+    assert lay(FORECAST, overlay).contract.behaviour.idempotency_key is not None
+
+
+def test_a_degraded_form_that_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(ToolError, match="nested deeper") as refusal:
+        Overlay.read({"degraded": {"result": nested(70)}})
+    assert refusal.value.code == INVALID_SETTINGS
 
 
 def test_preset_and_hidden_arguments_leave_the_schema_the_examples_and_the_needs() -> None:

@@ -27,7 +27,7 @@ from toolcrib_protocol.call_rules import CallRules, RuleScope
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.json_value import JsonObject, parse_json
 from toolcrib_protocol.names import GROUP_NAME, Reference, check_group_name
-from toolcrib_protocol.overlay import Overlay, OverlayExample, ShallowObject
+from toolcrib_protocol.overlay import Overlay, OverlayExample, ShallowForm, ShallowObject
 from toolcrib_protocol.tool import PlainJson
 from toolcrib_protocol.version import VersionRange
 from toolcrib_registry.records import EndpointMode
@@ -79,6 +79,11 @@ Tool = Annotated[str, BeforeValidator(_is_tool)]
 Scope = Annotated[str, AfterValidator(_is_scope)]
 ObjectOrText = Annotated[
     ShallowObject,
+    BeforeValidator(_from_text),
+    WithJsonSchema({"type": ["object", "string"], "description": "A table, or JSON as text."}),
+]
+FormOrText = Annotated[
+    ShallowForm,
     BeforeValidator(_from_text),
     WithJsonSchema({"type": ["object", "string"], "description": "A table, or JSON as text."}),
 ]
@@ -173,6 +178,7 @@ class OverlayEntry(Overlay):
     model_config = ConfigDict(hide_input_in_errors=True)
 
     presets: ObjectOrText = Field(default_factory=dict)
+    degraded: FormOrText = None
     examples: tuple[ExampleEntry, ...] = Field(default=(), max_length=50)
 
 

@@ -84,7 +84,7 @@ def _overlay(record: OverlayRecord) -> JsonObject:
     facts = record.overlay.as_json()
     examples = facts.get("examples")
     for table in (facts, *(examples if isinstance(examples, list) else ())):
-        for key in ("presets", "arguments"):
+        for key in ("presets", "arguments", "degraded"):
             if isinstance(table, dict) and key in table and not fits_toml(table[key]):
                 table[key] = dump_json(table[key])
     return facts

@@ -63,6 +63,42 @@ def test_an_overlay_is_laid_in_parts_shown_and_taken_away_again(filled: Shell) -
     assert "nothing to change" in filled.run("overlay", "mail/send_letter", "--clear").err
 
 
+@pytest.mark.promise("overlay-declares")
+def test_what_mcp_has_no_words_for_is_declared_on_the_command_line(filled: Shell) -> None:
+    laid = filled.run(
+        *("overlay", "mail/send_letter", "--idempotency-key", "argument:to"),
+        *("--error", "busy=retryable", "--degraded", '{"result": null}'),
+        *("--batch", "send_letters:letters", "--json"),
+    )
+    assert laid.code == 0, laid.err
+    assert laid.document["overlay"] == {
+        "idempotency_key": {"place": "argument", "name": "to"},
+        "errors": [{"code": "busy", "kind": "retryable"}],
+        "degraded": {},
+        "batch": {"tool": "send_letters", "items_argument": "letters"},
+    }
+    more = filled.run("overlay", "mail/send_letter", "--error", "lost=fatal", "--json")
+    assert [error["code"] for error in more.document["overlay"]["errors"]] == ["busy", "lost"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "complaint"),
+    [
+        ("--idempotency-key", "argument", "is not PLACE:NAME"),
+        ("--error", "busy", "is not CODE=KIND"),
+        ("--error", "busy=later", "errors"),
+        ("--degraded", "{", "--degraded"),
+        ("--batch", "many", "is not TOOL:ARGUMENT"),
+    ],
+)
+def test_a_declaration_that_cannot_be_read_is_refused(
+    filled: Shell, option: str, value: str, complaint: str
+) -> None:
+    refused = filled.run("overlay", "mail/send_letter", option, value)
+    assert refused.code != 0
+    assert complaint in refused.err
+
+
 @pytest.mark.promise("overlay-hides")
 def test_a_hidden_tool_is_shown_to_the_operator_only(filled: Shell) -> None:
     hidden = filled.run("overlay", "wait/fail", "--hide")

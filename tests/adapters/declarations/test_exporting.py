@@ -21,6 +21,7 @@ from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.schema import Checker
+from toolcrib_protocol.tool import DegradedForm
 from toolcrib_registry.changes import (
     PutDeclaration,
     PutGroup,
@@ -78,7 +79,14 @@ EVERYTHING: list[Change] = [
     PutGroup(GroupRecord("other")),
     PutGroup(GroupRecord("office", members=(SEND,), refuses_unknown_arguments=False)),
     PutGroup(GroupRecord("empty")),
-    PutOverlay(OverlayRecord(SEND, Overlay(presets={"a": [1, None]}, title=ODD_TITLE))),
+    PutOverlay(
+        OverlayRecord(
+            SEND,
+            Overlay(
+                presets={"a": [1, None]}, title=ODD_TITLE, degraded=DegradedForm(result=[None])
+            ),
+        )
+    ),
     PutOverlay(
         OverlayRecord(
             ToolId("a", "b"),

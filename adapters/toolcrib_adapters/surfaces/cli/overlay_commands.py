@@ -69,7 +69,35 @@ def overlay(
         bool | None,
         typer.Option("--open-world/--not-open-world", help="It reaches outside.", **_FLAG),
     ] = None,
+    idempotency_key: Annotated[
+        str | None,
+        typer.Option(
+            help="PLACE:NAME: how a key that makes repeating harmless travels to the tool; "
+            "PLACE is argument, header or meta."
+        ),
+    ] = None,
+    error: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="CODE=KIND: an error of the tool's own, retryable, fatal or needs_human; "
+            "repeatable."
+        ),
+    ] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds a call may take.")] = None,
+    degraded: Annotated[
+        str | None,
+        typer.Option(
+            help='JSON: what may be answered when the tool cannot, {"result": ...} or '
+            '{"arguments": {...}}.'
+        ),
+    ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            help="TOOL:ARGUMENT: another tool of the group that does many of these calls at once, "
+            "and its argument that takes the list."
+        ),
+    ] = None,
     preset: Annotated[
         list[str] | None,
         typer.Option(
@@ -109,7 +137,11 @@ def overlay(
         "destructive": destructive,
         "idempotent": idempotent,
         "open_world": open_world,
+        "idempotency_key": None if idempotency_key is None else _key(idempotency_key),
+        "errors": [*map(_error, error)] if error else None,
         "timeout_seconds": timeout,
+        "degraded": None if degraded is None else _json(degraded, "--degraded"),
+        "batch": None if batch is None else _batch(batch),
         "hidden_arguments": [*dict.fromkeys(hide_argument)] if hide_argument else None,
         "hidden": hide,
     }
@@ -294,12 +326,36 @@ def _misfits(tool: ToolRecord | None) -> Iterable[str]:
 
 
 def _example(text: str) -> Json:
-    if not text.lstrip().startswith("{"):
-        return {"request": text}
+    return _json(text, "--example") if text.lstrip().startswith("{") else {"request": text}
+
+
+def _json(text: str, option: str) -> Json:
     try:
         return parse_json(text)
     except ToolError as error:
-        raise typer.BadParameter(error.message, param_hint="--example") from error
+        raise typer.BadParameter(error.message, param_hint=option) from error
+
+
+def _key(text: str) -> Json:
+    place, name = _two(text, ":", "PLACE:NAME", "--idempotency-key")
+    return {"place": place, "name": name}
+
+
+def _error(text: str) -> Json:
+    code, kind = _two(text, "=", "CODE=KIND", "--error")
+    return {"code": code, "kind": kind}
+
+
+def _batch(text: str) -> Json:
+    tool, argument = _two(text, ":", "TOOL:ARGUMENT", "--batch")
+    return {"tool": tool, "items_argument": argument}
+
+
+def _two(text: str, mark: str, form: str, option: str) -> tuple[str, str]:
+    first, _, second = text.partition(mark)
+    if not first or not second:
+        raise typer.BadParameter(f"{text!r} is not {form}", param_hint=option)
+    return first, second
 
 
 def _pair(text: str) -> tuple[str, str]:
