@@ -17,20 +17,19 @@ import anyio
 from toolcrib_protocol.errors import (
     CALL_INTERRUPTED,
     INTERNAL,
-    OUTCOME_UNKNOWN,
-    SOURCE_DISCONNECTED,
     SOURCE_UNAVAILABLE,
-    TOOL_CRASHED,
     TOOL_TIMED_OUT,
     ErrorKind,
     ToolError,
 )
 from toolcrib_protocol.result import META_PREFIX, TOOL_META, Result
 from toolcrib_registry.arguments import ready_arguments
+from toolcrib_registry.call_context import context_of
 from toolcrib_registry.call_rules import rules_for
 from toolcrib_registry.call_trail import CallTrail
 from toolcrib_registry.checkers import Checkers
-from toolcrib_registry.interaction import IN_A_LIST, Interaction
+from toolcrib_registry.classification import told_honestly
+from toolcrib_registry.interaction import IN_A_LIST
 from toolcrib_registry.interruption import Interruption
 from toolcrib_registry.patience import Patience
 from toolcrib_registry.permissions import AllowAll
@@ -39,36 +38,30 @@ from toolcrib_registry.ports import CallContext
 from toolcrib_registry.presets import with_presets
 from toolcrib_registry.result_shape import shape_fault, without_data
 from toolcrib_registry.stages import Path
+from toolcrib_registry.time_limits import (
+    DEFAULT_TIMEOUT_SECONDS,
+    GRACE_SECONDS,
+    time_limit,
+)
 from toolcrib_registry.views import Sight
 from toolcrib_registry.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolcrib_protocol.call_rules import CallRules
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.names import ToolId
     from toolcrib_registry.arguments import ReadyArguments
     from toolcrib_registry.call import Call
     from toolcrib_registry.catalogue import Catalogue
-    from toolcrib_registry.interaction import Question
     from toolcrib_registry.permissions import Policy
     from toolcrib_registry.ports import CallObserver, Providers
     from toolcrib_registry.records import VersionRecord
-    from toolcrib_registry.snapshot import Snapshot
 
 _log = logging.getLogger(__name__)
 
-DEFAULT_TIMEOUT_SECONDS: Final = 30.0
-LONGEST_TIMEOUT_SECONDS: Final = 900.0
 MOST_CALLS_AT_ONCE: Final = 50
 """How many calls one list may hold; all of them run at the same time."""
-GRACE_SECONDS: Final = 2.0
-"""How much later than its provider the path gives up: the provider's own words come first."""
-# Sent, but no answer: harmless to repeat only where the contract says so.
-_SENT_WITHOUT_ANSWER: Final = frozenset(
-    {SOURCE_DISCONNECTED, TOOL_TIMED_OUT, TOOL_CRASHED, CALL_INTERRUPTED}
-)
 
 
 class Calls:
@@ -110,7 +103,7 @@ class Calls:
         except ToolError as error:
             result = Result.failed(error)
         else:
-            result = await self._interruptible(work)
+            result = told_honestly(await self._interruptible(work), work.record.contract)
             result = self._in_shape(result, work.record)
             if self._path.kept is not None:
                 result = await self._path.kept.keep_large(work, result)
@@ -138,9 +131,11 @@ class Calls:
         if self._path.kept is not None:
             given = await self._path.kept.put_back(call, record)
         arguments = self._checked(record, given)
-        seconds = _timeout(record, call, rules, snapshot)
-        patience = Patience(seconds + self.grace_seconds)
-        return Work(call, record, arguments, rules, patience, seconds, trail, self.call)
+        limit = time_limit(snapshot, record, rules, call)
+        patience = Patience(limit.seconds + self.grace_seconds)
+        return Work(
+            call, record, arguments, rules, patience, limit.seconds, trail, self.call, limit=limit
+        )
 
     async def about(self, call: Call, method: str, params: JsonObject) -> JsonObject:
         """What the source of a tool answers to a request about an earlier call: its task.
@@ -216,7 +211,7 @@ class Calls:
         tool = work.record.contract.id
         text = f"this crib was told to end while {tool} ran; the call may have run"
         interrupted = ToolError(CALL_INTERRUPTED, text, ErrorKind.RETRYABLE)
-        return Result.failed(_classified(interrupted, work.record))
+        return Result.failed(interrupted)
 
     async def _dispatched(self, work: Work) -> Result:
         """One attempt, at the innermost: the provider is called."""
@@ -224,24 +219,16 @@ class Calls:
             async with self._places.place(work.call.view, work.seconds):
                 return await self._sent(work)
         except ToolError as error:
-            return Result.failed(_classified(error, work.record))
+            return Result.failed(error)
 
     async def _sent(self, work: Work) -> Result:
-        call, record = work.call, work.record
-        context = CallContext(
-            work.seconds,
-            call.caller,
-            call.report_progress,
-            call.meta,
-            call.caller_headers,
-            _patient(call.interaction, work.patience),
-            call.log,
-            call.let_go,
-        )
+        record = work.record
         provider = self._providers.provider(record.source)
+        context = context_of(work, self.grace_seconds)
         with work.patience.limit():
             return await provider.call(record.upstream_name, work.arguments.values, context)
-        text = f"{record.contract.id} gave no answer within {work.seconds:g} s; it may have run"
+        seconds = context.patience_of_source().seconds
+        text = f"{record.contract.id} gave no answer within {seconds:g} s; the call may have run"
         raise ToolError(TOOL_TIMED_OUT, text, ErrorKind.RETRYABLE)
 
     def _in_shape(self, result: Result, record: VersionRecord) -> Result:
@@ -251,44 +238,6 @@ class Calls:
             return result
         self.misshapen[record.tool] += 1
         return without_data(result, fault)
-
-
-def _patient(interaction: Interaction, patience: Patience) -> Interaction:
-    """The same caller, whose time to answer is not taken from the call's."""
-    ask = interaction.ask
-    if ask is None:
-        return interaction
-
-    async def ask_patiently(question: Question) -> JsonObject:
-        with patience.standing_still():
-            return await ask(question)
-
-    return replace(interaction, ask=ask_patiently)
-
-
-def _timeout(record: VersionRecord, call: Call, rules: CallRules, snapshot: Snapshot) -> float:
-    """The caller's limit, else a rule's, the tool's, the source's, the default, up to the caps."""
-    asked = call.timeout_seconds if (call.timeout_seconds or 0) > 0 else None
-    source = snapshot.sources.get(record.source)
-    told = source.spec.get("timeout_seconds") if source is not None else None
-    of_source = float(told) if isinstance(told, int | float) else None
-    wanted = asked or rules.timeout_seconds or record.contract.limits.timeout_seconds or of_source
-    cap = min(call.view.timeout_seconds or LONGEST_TIMEOUT_SECONDS, LONGEST_TIMEOUT_SECONDS)
-    return min(wanted or DEFAULT_TIMEOUT_SECONDS, cap)
-
-
-def _classified(error: ToolError, record: VersionRecord) -> ToolError:
-    """The error, honest about what the call may have done."""
-    if error.code not in _SENT_WITHOUT_ANSWER or record.contract.behaviour.may_repeat:
-        return error
-    return ToolError(
-        OUTCOME_UNKNOWN,
-        f"{error.message}. {record.contract.id} does not declare that repeating it is "
-        "harmless: look whether "
-        "it took effect before calling it again",
-        ErrorKind.NEEDS_HUMAN,
-        {**error.details, "cause": error.code},
-    )
 
 
 def _marked(result: Result, work: Work) -> Result:

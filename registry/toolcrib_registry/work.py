@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolcrib_registry.time_limits import UNLIMITED_BY_RULES
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.call_trail import CallTrail
     from toolcrib_registry.patience import Patience
     from toolcrib_registry.records import VersionRecord
+    from toolcrib_registry.time_limits import TimeLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Work:
         trail: what happened so far.
         call_other: takes another call down the whole path, within its own limits.
         attempt: the number of this attempt, from 1.
+        limit: how long the call may take, and whether progress extends that.
+        reconnect_seconds: see `CallContext`.
     """
 
     call: Call
@@ -42,3 +47,5 @@ class Work:
     trail: CallTrail
     call_other: Callable[[Call], Awaitable[Result]]
     attempt: int = 1
+    limit: TimeLimit = UNLIMITED_BY_RULES
+    reconnect_seconds: float | None = None

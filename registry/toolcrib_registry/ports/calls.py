@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from toolcrib_registry.interaction import NOBODY
+from toolcrib_registry.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -62,6 +63,10 @@ class CallContext:
         log: where the log messages of this call go, or None if the caller wants none.
         let_go: called when the source ends the stream of its answer and goes on; the caller can
             then be let go, too, and comes back for the rest. None if it would not.
+        patience: the running time limit of `timeout_seconds`, which progress may begin anew; None:
+            the source keeps its own.
+        reconnect_seconds: how long to wait for a connection that was lost; None: as long as the
+            call may take. A source that was not started yet is waited for in any case.
     """
 
     timeout_seconds: float
@@ -72,6 +77,12 @@ class CallContext:
     interaction: Interaction = NOBODY
     log: CallLog | None = None
     let_go: Callable[[], Awaitable[None]] | None = None
+    patience: Patience | None = None
+    reconnect_seconds: float | None = None
+
+    def patience_of_source(self) -> Patience:
+        """The time limit that the source has to keep."""
+        return self.patience or Patience(self.timeout_seconds)
 
 
 class CallObserver(Protocol):

@@ -107,7 +107,7 @@ def call_failure(failed: RequestError, source: str, timeout_seconds: float) -> T
         return _disconnected(f"the connection to {source} ended during the call")
     if failed.code == PARSE_ERROR:
         text = f"{source} sent an answer that cannot be read: {failed.message}"
-        return ToolError(UPSTREAM_PROTOCOL, text)
+        return ToolError(UPSTREAM_PROTOCOL, text, details={"sent": True})
     if failed.code in _WANTS_CALLER:
         text = f"{source} needs its caller for this call: {failed.message}"
         facts: JsonObject = {

@@ -28,6 +28,7 @@ class Link:
         self._source = source
         self._wire: Wire | None = None
         self._failure: ToolError | None = None
+        self._was_open = False
         self._changed = anyio.Event()
 
     @property
@@ -42,6 +43,7 @@ class Link:
 
     def open(self, wire: Wire) -> None:
         """The connection is there."""
+        self._was_open = True
         self._become(wire, None)
 
     def down(self, failure: ToolError) -> None:
@@ -53,8 +55,12 @@ class Link:
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
 
-    async def wire(self, timeout_seconds: float) -> Wire:
+    async def wire(self, timeout_seconds: float, reconnect_seconds: float | None = None) -> Wire:
         """The open connection.
+
+        Args:
+            timeout_seconds: how long to wait for it.
+            reconnect_seconds: how long if there was one before and it was lost; None: as long.
 
         Raises:
             ToolError: `source_unavailable` or `needs_sign_in`; nothing was called.
@@ -62,6 +68,8 @@ class Link:
         wire = self._wire
         if wire is not None and not wire.ended.is_set():
             return wire
+        if self._was_open and reconnect_seconds is not None:
+            timeout_seconds = min(timeout_seconds, reconnect_seconds)
         with anyio.move_on_after(timeout_seconds):
             return await self._coming()
         text = (

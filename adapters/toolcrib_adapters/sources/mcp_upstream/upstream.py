@@ -159,8 +159,8 @@ class McpUpstream:
 
     async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
         """Call one tool; see `Provider.call`."""
-        seconds = min(context.timeout_seconds, self._longest_call_seconds)
-        patience = Patience(seconds)
+        patience = context.patience_of_source()
+        seconds = patience.seconds
         wire = await self._wire_for(context, patience)
         if (own := self._personal.wanted(wire, context)) is not None:
             with own as source:
@@ -190,7 +190,7 @@ class McpUpstream:
         Raises:
             ToolError: see `Link.wire`.
         """
-        wire = await self._link.wire(patience.seconds)
+        wire = await self._link.wire(patience.seconds, context.reconnect_seconds)
         wire = await self._dialogue.wire_for(context.interaction, wire, patience)
         return self._personal.carried(wire, context)
 

@@ -116,7 +116,6 @@ class PythonFunctions(ToolsOnly):
         self._settled = anyio.Event()
         self._relisting = Relisting()
         self._watch = _Watch()
-        self._timeout_seconds = float("inf")
 
     async def run(self, host: SourceHost) -> None:
         """Load, list, serve calls and load again on a change, until cancelled."""
@@ -130,7 +129,6 @@ class PythonFunctions(ToolsOnly):
             )
             self._relisting.end()
             await anyio.sleep_forever()
-        self._timeout_seconds = spec.timeout_seconds or self._timeout_seconds
         with tempfile.TemporaryDirectory(prefix="toolcrib-", ignore_cleanup_errors=True) as folder:
             settings = self._settings(spec, Path(folder))
             limits = PoolLimits(spec.processes, spec.memory_bytes // 2)
@@ -148,9 +146,8 @@ class PythonFunctions(ToolsOnly):
             ToolError: `source_unavailable`, `at_capacity`, `tool_timed_out`, `tool_crashed`,
                 `unknown_tool`.
         """
-        seconds = min(context.timeout_seconds, self._timeout_seconds)
-        started = anyio.current_time()
-        with anyio.move_on_after(seconds):
+        patience = context.patience_of_source()
+        with patience.limit():
             await self._settled.wait()
         if self._loaded is None:
             raise self._unavailable()
@@ -161,7 +158,7 @@ class PythonFunctions(ToolsOnly):
             )
         pool = self._loaded.pool
         run = pool.call_async if is_async else pool.call_sync
-        return await run(upstream_name, arguments, seconds - (anyio.current_time() - started))
+        return await run(upstream_name, arguments, patience.left)
 
     async def look_again(self) -> None:
         """Load the target anew; see `Source.look_again`."""

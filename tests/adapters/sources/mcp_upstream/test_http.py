@@ -106,8 +106,8 @@ async def test_an_answer_of_several_megabytes_is_read_over_events() -> None:
         ("fault", SOURCE_DISCONNECTED, RETRYABLE, {"http_status": 500, "sent": True}),
         ("refused", UPSTREAM_PROTOCOL, FATAL, {"http_status": 405}),
         ("jsonrpc", INVALID_ARGUMENTS, FATAL, IN_ITS_WORDS),
-        ("not json", UPSTREAM_PROTOCOL, FATAL, {}),
-        ("not packed", UPSTREAM_PROTOCOL, FATAL, {}),
+        ("not json", UPSTREAM_PROTOCOL, FATAL, {"sent": True}),
+        ("not packed", UPSTREAM_PROTOCOL, FATAL, {"sent": True}),
         ("break off", SOURCE_DISCONNECTED, RETRYABLE, {"sent": True}),
     ],
 )
