@@ -47,4 +47,10 @@ HANDLES: Final[tuple[Promise, ...]] = (
         "Every function of the language is in its documentation.",
         "issue 4, section 3",
     ),
+    Promise(
+        "sealed-at-rest",
+        "What is stored of results can be read and changed by nobody without the key ring, and "
+        "outlives two rotations of it.",
+        "issue 4, section 3",
+    ),
 )

@@ -79,6 +79,11 @@ class SqlStore:
         self._listening = anyio.Lock()
         self._rung = anyio.Event()
 
+    @property
+    def database(self) -> Database:
+        """Where it is kept, for the other parts of a crib that store something."""
+        return self._database
+
     async def snapshot(self) -> Snapshot:
         """The whole state at its present revision."""
         return await self._read(self._snapshot)
