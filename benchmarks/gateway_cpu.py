@@ -173,10 +173,10 @@ def _request(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def fastmcp_python(*, is_wanted: bool) -> Iterator[Path | None]:
-    """The interpreter of an environment with FastMCP, or None."""
-    if not is_wanted:
-        yield None
+def fastmcp_python(*, is_wanted: bool, has: str | None = None) -> Iterator[Path | None]:
+    """The interpreter of an environment with FastMCP, or None; `has` is one that is there."""
+    if not is_wanted or has:
+        yield Path(has) if is_wanted and has else None
         return
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
