@@ -1,99 +1,105 @@
 """The arguments of a call, made ready for the source or refused with a lesson.
 
-The exact schema decides. Two things models do with good intent are mended without guessing:
-arguments that are missing or null mean none, and a null for an optional field that does not take
-null means "not set". Pure; used by the path of a call only.
+The exact schema decides. What models get almost right is repaired (`repair`) as far as the operator
+allows, and written down; arguments that are missing or null mean none. Pure; used by the path of a
+call only.
 """
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
+from toolcrib_protocol.call_rules import RepairMode
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.schema import Checker, explain, sample
+from toolcrib_registry.repair import repair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.schema import UnknownArgument, Violation
     from toolcrib_registry.records import VersionRecord
+    from toolcrib_registry.repair import ArgumentRepair, Repaired
 
 _LONGEST_EXAMPLE: Final = 1_500
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyArguments:
-    """Arguments that the exact schema admits, and names in them that the schema does not know."""
+    """Arguments that the exact schema admits.
+
+    Attributes:
+        values: what is sent.
+        unknown: names in them that the schema does not know.
+        repairs: what was repaired.
+    """
 
     values: JsonObject
     unknown: tuple[UnknownArgument, ...] = ()
+    repairs: tuple[ArgumentRepair, ...] = ()
 
 
 def ready_arguments(
-    record: VersionRecord, checker: Checker, given: Json, *, refuses_unknown: bool
+    record: VersionRecord,
+    checker: Checker,
+    given: Json,
+    *,
+    refuses_unknown: bool,
+    mode: RepairMode = RepairMode.REPAIR,
 ) -> ReadyArguments:
     """The arguments to send for `given`.
 
     Raises:
-        ToolError: `invalid_arguments`, with pointer, expected, received and one valid example.
+        ToolError: `invalid_arguments`, with pointer, expected, received, one valid example, and
+            what would fit if that is near.
     """
-    values = _as_object(record, given)
-    violations = checker.check(values)
-    if violations:
-        mended = _without_unset(values, violations)
-        if mended is None or checker.check(mended):
-            told = [explain(violations), *map(str, checker.unknown_arguments(values))]
-            raise _refusal(record, "; ".join(told), violations)
-        values = mended
-    unknown = checker.unknown_arguments(values)
-    if unknown and refuses_unknown:
-        raise _refusal(record, "; ".join(map(str, unknown)), ())
-    return ReadyArguments(values, unknown)
+    values: Json = {} if given is None else given
+    violations: Sequence[Violation] = ()
+    unknown: tuple[UnknownArgument, ...] = ()
+    if isinstance(values, dict):
+        violations, unknown = checker.check(values), checker.unknown_arguments(values)
+        if not violations and not unknown:
+            return ReadyArguments(values)
+    mended = _mended(record, checker, values, mode, refuses_unknown=refuses_unknown)
+    if mended is not None and _may_be_sent(record, mended, mode):
+        left = checker.unknown_arguments(mended.values)
+        return ReadyArguments(mended.values, left, mended.repairs)
+    if isinstance(values, dict) and not violations and not refuses_unknown:
+        return ReadyArguments(values, unknown)
+    raise _refusal(record, values, (violations, unknown), mended)
 
 
-def _as_object(record: VersionRecord, given: Json) -> JsonObject:
-    if given is None:
-        return {}
-    if not isinstance(given, dict):
-        received = f"arguments must be an object, received {type(given).__name__}"
-        raise _refusal(record, received, ())
-    return given
-
-
-def _without_unset(values: JsonObject, violations: Sequence[Violation]) -> JsonObject | None:
-    """`values` without the nulls that were refused, or None if there are none."""
-    pointers = [v.pointer for v in violations if _at(values, v.pointer) is None]
-    if not pointers:
+def _mended(
+    record: VersionRecord,
+    checker: Checker,
+    values: Json,
+    mode: RepairMode,
+    *,
+    refuses_unknown: bool,
+) -> Repaired | None:
+    if mode is RepairMode.OFF:
         return None
-    mended = copy.deepcopy(values)
-    for pointer in pointers:
-        *path, last = _tokens(pointer)
-        parent = _walk(mended, path)
-        if isinstance(parent, dict) and parent.get(last, ...) is None:
-            del parent[last]
-    return mended
+    mended = repair(
+        values,
+        record.contract.input_schema,
+        checker,
+        names=(str(record.tool), record.tool.name, record.upstream_name),
+        untouchable=record.reserved,
+        refuses_unknown=refuses_unknown,
+    )
+    return mended if mended is not None and mended.repairs else None
 
 
-def _tokens(pointer: str) -> list[str]:
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+def _may_be_sent(record: VersionRecord, mended: Repaired, mode: RepairMode) -> bool:
+    """Whether repaired arguments go without anybody's word.
 
-
-def _at(values: JsonObject, pointer: str) -> Json:
-    """The value at `pointer`; the empty pointer and pointers into nothing give the whole."""
-    tokens = _tokens(pointer)
-    return _walk(values, tokens) if tokens else values
-
-
-def _walk(value: Json, tokens: Iterable[str]) -> Json:
-    """The value at a pointer that a checker gave, so it leads somewhere."""
-    here = value
-    for token in tokens:
-        here = here[int(token)] if isinstance(here, list) else cast("JsonObject", here)[token]
-    return here
+    Where a call may destroy something, and where the operator is strict, only what needed no guess.
+    """
+    is_careful = mode is RepairMode.STRICT or record.contract.behaviour.destructive is True
+    return mended.is_certain or not is_careful
 
 
 def _example(record: VersionRecord) -> JsonObject | None:
@@ -105,18 +111,32 @@ def _example(record: VersionRecord) -> JsonObject | None:
     return sample(schema)
 
 
-def _refusal(record: VersionRecord, text: str, violations: Sequence[Violation]) -> ToolError:
-    name = record.contract.id
+def _refusal(
+    record: VersionRecord,
+    values: Json,
+    faults: tuple[Sequence[Violation], Sequence[UnknownArgument]],
+    mended: Repaired | None,
+) -> ToolError:
+    violations, unknown = faults
     details: JsonObject = {"violations": [violation.as_json() for violation in violations]}
-    example = _example(record)
+    told = [explain(violations)] if violations else []
+    if not isinstance(values, dict):
+        told = [f"arguments must be an object, received {type(values).__name__}"]
     lesson = ""
-    if example is not None:
+    if mended is not None:
+        details["proposal"] = mended.values
+        lesson = f"\nIf this is what you mean, call again with {_written(mended.values)}"
+    elif (example := _example(record)) is not None:
         details["example"] = example
-        written = dump_json(example)
-        if len(written) <= _LONGEST_EXAMPLE:
-            lesson = f"\nA valid call has arguments like {written}"
+        lesson = f"\nA valid call has arguments like {_written(example)}"
     return ToolError(
         INVALID_ARGUMENTS,
-        f"the arguments do not fit {str(name)!r}; nothing was called. {text}{lesson}",
+        f"the arguments do not fit {str(record.contract.id)!r}; nothing was called. "
+        f"{'; '.join([*told, *map(str, unknown)])}{lesson}",
         details=details,
     )
+
+
+def _written(arguments: JsonObject) -> str:
+    written = dump_json(arguments)
+    return written if len(written) <= _LONGEST_EXAMPLE else "those in the details of this error"

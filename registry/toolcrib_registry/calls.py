@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from toolcrib_protocol.call_rules import RepairMode
 from toolcrib_protocol.errors import (
     CALL_INTERRUPTED,
     INTERNAL,
@@ -22,7 +23,7 @@ from toolcrib_protocol.errors import (
     ErrorKind,
     ToolError,
 )
-from toolcrib_protocol.result import META_PREFIX, TOOL_META, Result
+from toolcrib_protocol.result import META_PREFIX, REPAIRS_META, TOOL_META, Result
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.call_context import context_of
 from toolcrib_registry.call_rules import rules_for
@@ -130,7 +131,7 @@ class Calls:
         given = call.arguments
         if self._path.kept is not None:
             given = await self._path.kept.put_back(call, record)
-        arguments = self._checked(record, given)
+        arguments = self._checked(record, given, rules)
         limit = time_limit(snapshot, record, rules, call)
         patience = Patience(limit.seconds + self.grace_seconds)
         return Work(
@@ -192,13 +193,14 @@ class Calls:
         sight = Sight(self._catalogue.snapshot, call.view, self._policy, call.caller)
         return sight.resolve(call.tool, call.version)
 
-    def _checked(self, record: VersionRecord, given: Json) -> ReadyArguments:
+    def _checked(self, record: VersionRecord, given: Json, rules: CallRules) -> ReadyArguments:
         group = self._catalogue.snapshot.groups.get(record.contract.group)
         ready = ready_arguments(
             record,
             self._checkers.of(record),
             given,
             refuses_unknown=group is None or group.refuses_unknown_arguments,
+            mode=rules.repair or RepairMode.REPAIR,
         )
         return with_presets(record, ready, self._checkers)
 
@@ -245,4 +247,6 @@ def _marked(result: Result, work: Work) -> Result:
     facts: JsonObject = {TOOL_META: f"{record.contract.id}@{record.version}", **work.trail.facts}
     if arguments.unknown:
         facts[f"{META_PREFIX}unknown_arguments"] = [str(name) for name in arguments.unknown]
+    if arguments.repairs:
+        facts[REPAIRS_META] = [str(repair) for repair in arguments.repairs]
     return replace(result, meta={**result.meta, **facts})

@@ -41,10 +41,11 @@ def test_a_schema_without_a_small_example_is_taught_by_its_violations_alone() ->
 
 
 def test_an_example_that_is_too_long_for_a_message_stays_in_the_details() -> None:
-    long: JsonObject = {"type": "string", "enum": ["x" * 2_000]}
+    long: JsonObject = {"type": "string", "enum": ["x" * 2_000, "y" * 2_000]}
     error = refusal({"type": "object", "properties": {"p": long}, "required": ["p"]}, {})
     assert "example" in error.details
-    assert "A valid call" not in error.message
+    assert "x" * 100 not in error.message
+    assert "in the details" in error.message
 
 
 def test_a_root_that_is_wrong_as_a_whole_is_not_mended() -> None:
@@ -93,3 +94,20 @@ def test_the_authors_own_example_teaches_if_it_fits_and_a_made_up_one_otherwise(
         with pytest.raises(ToolError) as refused:
             ready_arguments(tool, Checker.compile(schema), {}, refuses_unknown=True)
         assert refused.value.details["example"] == shown
+
+
+def test_a_proposal_that_is_too_long_for_a_message_stays_in_the_details() -> None:
+    contract = Contract.model_validate(
+        {
+            "group": "desk",
+            "name": "wipe",
+            "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}},
+            "behaviour": {"destructive": True},
+        }
+    )
+    tool = VersionRecord.of(contract, "desk", "wipe")
+    checker = Checker.compile(contract.input_schema)
+    with pytest.raises(ToolError) as refused:
+        ready_arguments(tool, checker, {"pathh": "x" * 2_000}, refuses_unknown=True)
+    assert refused.value.details["proposal"] == {"path": "x" * 2_000}
+    assert "x" * 100 not in refused.value.message

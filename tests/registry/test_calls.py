@@ -92,7 +92,7 @@ async def test_an_unknown_argument_is_refused_with_the_likely_name() -> None:
     calls, provider, _ = await desk(
         raw_tool("walk", {"path": TEXT, "recursive": {"type": "boolean"}})
     )
-    result = await calls.call(Call("desk/walk", {"path": "/a", "recursve": True}))
+    result = await calls.call(Call("desk/walk", {"path": "/a", "recursv": "as far as you can"}))
     assert "did you mean 'recursive'?" in result.text
     assert provider.called == []
 
