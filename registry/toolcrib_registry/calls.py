@@ -50,6 +50,7 @@ from toolcrib_registry.work import Work
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from toolcrib_protocol.call_rules import CallRules
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.names import ToolId
     from toolcrib_registry.arguments import ReadyArguments
