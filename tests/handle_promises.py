@@ -53,4 +53,9 @@ HANDLES: Final[tuple[Promise, ...]] = (
         "outlives two rotations of it.",
         "issue 4, section 3",
     ),
+    Promise(
+        "handle-expiry",
+        "A kept result is gone when its time is over, also one that was never finished.",
+        "issue 4, section 3",
+    ),
 )

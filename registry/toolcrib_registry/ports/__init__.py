@@ -25,6 +25,11 @@ from toolcrib_registry.ports.catalogue import (
 from toolcrib_registry.ports.clock import (
     Clock,
 )
+from toolcrib_registry.ports.handles import (
+    HandleRecord,
+    HandleStore,
+    KeptSize,
+)
 from toolcrib_registry.ports.sealing import (
     Sealer,
 )
@@ -47,7 +52,10 @@ __all__ = [
     "Clock",
     "CribStore",
     "Encoder",
+    "HandleRecord",
+    "HandleStore",
     "IndexStore",
+    "KeptSize",
     "KeywordIndex",
     "Notices",
     "Progress",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData, Table, Text
 from sqlalchemy.types import TypeDecorator
 
 from toolcrib_adapters.stores.escaped_text import escaped, unescaped
@@ -112,3 +112,20 @@ overlays = Table("overlays", metadata, *_tool_key(), *_text("facts"))
 declarations = Table("declarations", metadata, *_text("name", "facts"))
 call_rules = Table("call_rules", metadata, *_text("scope", "facts"))
 asked = Table("asked", metadata, *_text("source"), Column("number", Integer))
+handles = Table(
+    "handles",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("owner", AnyText),
+    Column("size", BigInteger),
+    Column("expires", Float),
+    Column("facts", LargeBinary),
+)
+handle_parts = Table(
+    "handle_parts",
+    metadata,
+    Column("handle", Text, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("expires", Float),
+    Column("body", LargeBinary),
+)
