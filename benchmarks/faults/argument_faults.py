@@ -126,7 +126,7 @@ def _key_typo(tool: Tool, given: Json, dice: Dice) -> Json | None:
 
 
 def _short_key_typo(tool: Tool, given: Json, dice: Dice) -> Json | None:
-    return _misspelt(tool, given, dice, lambda name: len(name) <= _SHORT)
+    return _misspelt(tool, given, dice, lambda name: 1 < len(name) <= _SHORT)
 
 
 def _misspelt(tool: Tool, given: Json, dice: Dice, fits: Callable[[str], bool]) -> Json | None:
