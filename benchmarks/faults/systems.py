@@ -29,7 +29,9 @@ TIMEOUT_SECONDS: Final = 4
 
 def environment() -> dict[str, str]:
     """For every process of a run."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), "TOOLCRIB_ENCODER": "none"}
+    # What was there stays: another version of toolcrib can be measured by it.
+    path = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH")) if part)
+    return {**os.environ, "PYTHONPATH": path, "TOOLCRIB_ENCODER": "none"}
 
 
 def proxy_command(transport: str, source: str, folder: Path) -> list[str]:

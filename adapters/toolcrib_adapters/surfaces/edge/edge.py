@@ -101,6 +101,7 @@ class Edge:
             numbers.watch("sessions", "Sessions of older clients.", ledger.__len__)
             numbers.watch("requests", "Requests in flight.", lambda: self._traffic.requests)
             numbers.watch("streams", "Clients that wait for news.", lambda: self._traffic.streams)
+            numbers.watch("tasks", "Tasks of this process.", lambda: len(anyio.get_running_tasks()))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
