@@ -30,6 +30,8 @@ META_PREFIX: Final = "io.toolcrib/"
 ERROR_META: Final = f"{META_PREFIX}error"
 TOOL_META: Final = f"{META_PREFIX}tool"
 """`_meta` key that says which version of which tool answered."""
+CALL_META: Final = f"{META_PREFIX}call"
+"""`_meta` key that names the call; its record can be looked up by that."""
 REPAIRS_META: Final = f"{META_PREFIX}repairs"
 """`_meta` key that lists what was repaired in the arguments, in phrases."""
 

@@ -6,14 +6,30 @@ loop's.
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-from uuid import uuid4
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from toolcrib_protocol.call_rules import NO_RULES
+
 if TYPE_CHECKING:
+    from toolcrib_protocol.call_rules import CallRules
     from toolcrib_protocol.json_value import Json, JsonObject
+    from toolcrib_protocol.result import Result
+    from toolcrib_registry.arguments import ReadyArguments
+    from toolcrib_registry.records import VersionRecord
+
+_ID_BYTES: Final = 8
+WAITED: Final = "waited_seconds"
+"""The fact of a step that says how long the call waited there: in a queue, between attempts."""
+UPSTREAM: Final = "upstream_seconds"
+"""The fact of a step that says how long the source took."""
+
+
+def _new_id() -> str:
+    return secrets.token_hex(_ID_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +50,24 @@ class CallTrail:
         started: when it began, in seconds of the event loop.
         steps: what happened, in order.
         facts: what the caller is told in `_meta`, by full key.
+        record: the version that answers, as soon as that is known.
+        rules: what the operator set for it, as soon as that is known.
+        attempts: how often the source was asked.
+        sent: the arguments of the last attempt.
+        sent_at: when an attempt began that has no answer yet, in seconds since the call began.
+        answer: what came of the last attempt, as the source gave it.
     """
 
-    id: str = field(default_factory=lambda: uuid4().hex)
+    id: str = field(default_factory=_new_id)
     started: float = field(default_factory=anyio.current_time)
     steps: list[TrailStep] = field(default_factory=list)
     facts: JsonObject = field(default_factory=dict)
+    record: VersionRecord | None = None
+    rules: CallRules = NO_RULES
+    attempts: int = 0
+    sent: ReadyArguments | None = None
+    sent_at: float | None = None
+    answer: Result | None = None
 
     @property
     def seconds(self) -> float:
@@ -47,5 +75,23 @@ class CallTrail:
         return anyio.current_time() - self.started
 
     def note(self, name: str, **facts: Json) -> None:
-        """Write down a step."""
+        """Write down a step; numbers, names and codes, never what was sent or answered."""
         self.steps.append(TrailStep(name, self.seconds, facts))
+
+    def sent_off(self, arguments: ReadyArguments) -> None:
+        """An attempt begins."""
+        self.attempts += 1
+        self.sent = arguments
+        self.sent_at = self.seconds
+        self.note("sent", attempt=self.attempts)
+
+    def answered(self, result: Result) -> None:
+        """An attempt ended: with an answer, or without having been sent."""
+        facts: JsonObject = {"status": result.status.value}
+        if self.sent_at is not None:
+            facts[UPSTREAM] = round(self.seconds - self.sent_at, 6)
+            self.sent_at = None
+        self.answer = result
+        if result.error is not None:
+            facts["code"] = result.error.code
+        self.note("answered", **facts)

@@ -23,7 +23,7 @@ from toolcrib_protocol.errors import (
     ErrorKind,
     ToolError,
 )
-from toolcrib_protocol.result import META_PREFIX, REPAIRS_META, TOOL_META, Result
+from toolcrib_protocol.result import CALL_META, META_PREFIX, REPAIRS_META, TOOL_META, Result
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.call_context import context_of
 from toolcrib_registry.call_rules import rules_for
@@ -98,27 +98,39 @@ class Calls:
 
     async def call(self, call: Call) -> Result:
         """What the call brought back; a failure is a result with an error."""
-        work: Work | None = None
         trail = CallTrail()
+        try:
+            result = await self._ended(call, trail)
+        except BaseException as error:
+            # A fault of ours, or the caller went away.
+            self._write_down(call, trail, _fault(call) if isinstance(error, Exception) else None)
+            raise
+        if self.observer is not None:
+            source = None if trail.record is None else trail.record.source
+            self.observer.call_ended(source, result, trail.seconds)
+        self._write_down(call, trail, result)
+        return result
+
+    async def _ended(self, call: Call, trail: CallTrail) -> Result:
+        """How the call ended, marked with what the caller is told about it."""
         try:
             work = await self._prepared(call, trail)
         except ToolError as error:
             result = Result.failed(error)
-        else:
-            result = told_honestly(await self._interruptible(work), work.record.contract)
-            result = self._in_shape(result, work.record)
-            if self._path.kept is not None:
-                result = await self._path.kept.keep_large(work, result)
-            result = _marked(result, work)
-        self._tell(call, work, result, trail)
-        return result
-
-    def _tell(self, call: Call, work: Work | None, result: Result, trail: CallTrail) -> None:
-        if self.observer is not None:
-            source = None if work is None else work.record.source
-            self.observer.call_ended(source, result, trail.seconds)
+            if self._path.recorder is not None:
+                result = replace(result, meta={CALL_META: trail.id})
+            return result
+        result = told_honestly(await self._interruptible(work), work.record.contract)
+        result = self._in_shape(result, work.record)
+        if self._path.kept is not None:
+            result = await self._path.kept.keep_large(work, result)
         if self._path.recorder is not None:
-            self._path.recorder.ended(call, work, result)
+            trail.facts[CALL_META] = trail.id
+        return _marked(result, work)
+
+    def _write_down(self, call: Call, trail: CallTrail, result: Result | None) -> None:
+        if self._path.recorder is not None:
+            self._path.recorder.ended(call, trail, result)
 
     async def _prepared(self, call: Call, trail: CallTrail) -> Work:
         """The call, resolved, allowed, its arguments checked.
@@ -127,8 +139,8 @@ class Calls:
             ToolError: it may not be carried out.
         """
         snapshot = self._catalogue.snapshot
-        record = self.resolve(call)
-        rules = rules_for(snapshot, record)
+        record = trail.record = self.resolve(call)
+        rules = trail.rules = rules_for(snapshot, record)
         given = call.arguments
         if self._path.kept is not None:
             given = await self._path.kept.put_back(call, record)
@@ -176,8 +188,7 @@ class Calls:
                 results[position] = await self.call(replace(call, interaction=IN_A_LIST))
             except Exception:  # noqa: BLE001 - a worker's border: our fault in one call must not cancel its siblings
                 _log.exception("the call of %r failed inside toolcrib", call.tool)
-                text = f"a fault inside toolcrib calling {call.tool!r}; its log has the details"
-                results[position] = Result.failed(ToolError(INTERNAL, text))
+                results[position] = _fault(call)
 
         async with anyio.create_task_group() as group:
             for position, call in enumerate(calls):
@@ -220,9 +231,12 @@ class Calls:
         """One attempt, at the innermost: the provider is called."""
         try:
             async with self._places.place(work.call.view, work.seconds):
-                return await self._sent(work)
+                work.trail.sent_off(work.arguments)
+                result = await self._sent(work)
         except ToolError as error:
-            return Result.failed(error)
+            result = Result.failed(error)
+        work.trail.answered(result)
+        return result
 
     async def _sent(self, work: Work) -> Result:
         record = work.record
@@ -241,6 +255,11 @@ class Calls:
             return result
         self.misshapen[record.tool] += 1
         return without_data(result, fault)
+
+
+def _fault(call: Call) -> Result:
+    text = f"a fault inside toolcrib calling {call.tool!r}; its log has the details"
+    return Result.failed(ToolError(INTERNAL, text))
 
 
 def _marked(result: Result, work: Work) -> Result:

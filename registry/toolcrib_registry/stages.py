@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json
     from toolcrib_protocol.result import Result
     from toolcrib_registry.call import Call
+    from toolcrib_registry.call_trail import CallTrail
     from toolcrib_registry.records import VersionRecord
     from toolcrib_registry.work import Work
 
@@ -49,8 +50,8 @@ class KeptResults(Protocol):
 class CallRecorder(Protocol):
     """Whoever writes down the calls."""
 
-    def ended(self, call: Call, work: Work | None, result: Result) -> None:
-        """A call ended; `work` is None if it was refused before. Must not block or raise."""
+    def ended(self, call: Call, trail: CallTrail, result: Result | None) -> None:
+        """A call ended; None if the caller went away before. Must not block or raise."""
         ...
 
 
