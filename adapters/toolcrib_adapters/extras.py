@@ -73,6 +73,7 @@ PARTS: Final[dict[str, Part]] = {
         "toolcrib_adapters.search.sentence_encoder:SentenceEncoder", "sentence-transformers"
     ),
     "supervisor": Part("toolcrib_adapters.sources.supervisor:Supervisor"),
+    "call_path": Part("toolcrib_adapters.call_path:call_path"),
     "calls": Part("toolcrib_registry.calls:Calls"),
     "source.mcp": Part("toolcrib_adapters.sources.mcp_upstream:McpUpstream"),
     "source.mcp_access": Part("toolcrib_adapters.sources.mcp_upstream.forwarding:HttpAccess"),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
+    from toolcrib_adapters.call_path import CallPath
     from toolcrib_adapters.outbound.addresses import Reach
     from toolcrib_adapters.search.late_search import LateSearch
     from toolcrib_adapters.settings import CribSettings
@@ -134,7 +135,8 @@ async def open_crib(
         catalogue = await Catalogue.open(store, (search, supervisor))
         if not head_start_seconds:
             await search.open(catalogue)
-        calls = load("calls")(catalogue, supervisor)
+        parts: CallPath = load("call_path")(catalogue, clock)
+        calls = load("calls")(catalogue, supervisor, path=parts.path, checkers=parts.checkers)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_hold_until_open, read_gate, search)
             await tasks.start(supervisor.run, catalogue, head_start_seconds)

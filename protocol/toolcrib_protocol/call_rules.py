@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
-from toolcrib_protocol.names import Reference, check_group_name
-from toolcrib_protocol.version import VersionRange
+from toolcrib_protocol.names import check_group_name
+from toolcrib_protocol.tool import ToolName, check_tool_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,16 +47,6 @@ class WhenFull(StrEnum):
     REJECT = "reject"
 
 
-def _is_tool(text: str) -> str:
-    try:
-        reference = Reference.parse(text)
-    except ToolError as error:
-        raise ValueError(error.message) from error
-    if reference.range != VersionRange():
-        raise ValueError(f"write 'group/tool' without a version, not {text!r}")
-    return text
-
-
 def _is_source(text: str) -> str:
     try:
         return text if text == EVERYWHERE else check_group_name(text, what="source")
@@ -64,7 +54,6 @@ def _is_source(text: str) -> str:
         raise ValueError(error.message) from error
 
 
-_Tool = Annotated[str, AfterValidator(_is_tool)]
 _Source = Annotated[str, AfterValidator(_is_source)]
 
 
@@ -108,7 +97,7 @@ class CallRules(BaseModel):
     cache_seconds: float | None = Field(default=None, ge=0, le=86_400)
     cache_shared: bool | None = None
     capture: bool | None = None
-    equivalents: tuple[_Tool, ...] | None = Field(default=None, max_length=20)
+    equivalents: tuple[ToolName, ...] | None = Field(default=None, max_length=20)
     max_result_bytes: int | None = Field(default=None, ge=500, le=LARGEST_RESULT)
     results_may_go_to: tuple[_Source, ...] | None = Field(default=None, max_length=200)
     handle_seconds: float | None = Field(default=None, gt=0, le=30 * 86_400)
@@ -189,7 +178,7 @@ class RuleScope:
                 "group:NAME or source:NAME",
             )
         try:
-            _is_tool(name) if kind == ScopeKind.TOOL else check_group_name(name, what=kind)
+            check_tool_name(name) if kind == ScopeKind.TOOL else check_group_name(name, what=kind)
         except (ValueError, ToolError) as error:
             raise ToolError(INVALID_SETTINGS, f"{text!r} cannot be used: {error}") from error
         return cls(ScopeKind(kind), name)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -25,7 +26,7 @@ from toolcrib_protocol.errors import ErrorKind, ToolError
 from toolcrib_protocol.json_value import Json, JsonObject
 from toolcrib_protocol.names import GROUP_NAME, Reference, ToolId
 from toolcrib_protocol.schema import fingerprint
-from toolcrib_protocol.version import FIRST_VERSION, Version
+from toolcrib_protocol.version import FIRST_VERSION, Version, VersionRange
 
 LONGEST_NAME: Final = 400
 """In characters: even of four bytes each they fit the index of a database (2,700 bytes)."""
@@ -155,6 +156,25 @@ def _no_parameters() -> JsonObject:
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 
 
+def check_tool_name(text: str) -> str:
+    """`text` if it is the identity of a tool, `group/tool` without a version.
+
+    Raises:
+        ValueError: it is not.
+    """
+    try:
+        reference = Reference.parse(text)
+    except ToolError as error:
+        raise ValueError(error.message) from error
+    if reference.range != VersionRange():
+        raise ValueError(f"write 'group/tool' without a version, not {text!r}")
+    return text
+
+
+ToolName = Annotated[str, AfterValidator(check_tool_name)]
+"""The identity of a tool as text: `group/tool`."""
+
+
 class Contract(_Part):
     """A tool as its callers know it, at one version.
 
@@ -177,6 +197,7 @@ class Contract(_Part):
     examples: tuple[Example, ...] = ()
     behaviour: Behaviour = Behaviour()
     limits: Limits = Limits()
+    equivalents: tuple[ToolName, ...] = Field(default=(), max_length=20)
     degraded: DegradedForm | None = None
     batch: BatchForm | None = None
     tags: tuple[str, ...] = ()

@@ -267,6 +267,6 @@ def _marked(result: Result, work: Work) -> Result:
     facts: JsonObject = {TOOL_META: f"{record.contract.id}@{record.version}", **work.trail.facts}
     if arguments.unknown:
         facts[f"{META_PREFIX}unknown_arguments"] = [str(name) for name in arguments.unknown]
-    if arguments.repairs:
+    if arguments.repairs and REPAIRS_META not in facts:
         facts[REPAIRS_META] = [str(repair) for repair in arguments.repairs]
     return replace(result, meta={**result.meta, **facts})

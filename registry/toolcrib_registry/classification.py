@@ -38,6 +38,7 @@ _SERVER_FAULT: Final = 500
 _CLIENT_FAULT: Final = 400
 _UNAVAILABLE: Final = 503
 _LONGEST_CODE: Final = 200
+_WHY: Final = "why"
 _SECONDS_NAMES: Final = ("retry_after_seconds", "retry_after", "retryAfterSeconds", "retryAfter")
 _MILLISECONDS_NAMES: Final = ("retry_after_ms", "retryAfterMs")
 _LONGEST_WAIT_SECONDS: Final = 366 * 86_400.0
@@ -154,8 +155,10 @@ def as_told(error: ToolError, verdict: Verdict, contract: Contract, *, has_key: 
         contract: of the tool.
         has_key: whether the call carried a key by which the tool knows it again.
     """
+    if error.code == OUTCOME_UNKNOWN or _WHY in error.details:
+        return error  # told before
     is_harmless = contract.behaviour.may_repeat or has_key or verdict.effect is not Effect.UNKNOWN
-    if verdict.lost_its_answer and not is_harmless and error.code != OUTCOME_UNKNOWN:
+    if verdict.lost_its_answer and not is_harmless:
         return ToolError(
             OUTCOME_UNKNOWN,
             f"{error.message}. {contract.id} does not declare that repeating it is harmless: look "
@@ -169,7 +172,9 @@ def as_told(error: ToolError, verdict: Verdict, contract: Contract, *, has_key: 
         kind = error.kind if error.kind is not ErrorKind.RETRYABLE else ErrorKind.FATAL
     if kind is error.kind and error.code == TOOL_FAILED:
         return error
-    facts: JsonObject = {"why": verdict.cause.value, "what_to_do": verdict.what_to_do}
+    facts: JsonObject = {_WHY: verdict.cause.value, "what_to_do": verdict.what_to_do}
+    if verdict.retry_after is not None:
+        facts["retry_after_seconds"] = verdict.retry_after
     return ToolError(error.code, error.message, kind, {**facts, **error.details})
 
 

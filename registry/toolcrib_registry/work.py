@@ -49,3 +49,8 @@ class Work:
     attempt: int = 1
     limit: TimeLimit = UNLIMITED_BY_RULES
     reconnect_seconds: float | None = None
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the call may still take; the path gives up a little after that."""
+        return self.patience.left - (self.patience.seconds - self.limit.seconds)

@@ -1,0 +1,44 @@
+"""The stages of the path of a call, in their order: the one place that decides it.
+
+From the outside in: what answers without any call comes first, what is passed anew by each attempt
+last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from toolcrib_registry.breaker import Breaker
+from toolcrib_registry.checkers import Checkers
+from toolcrib_registry.fallback import Fallbacks
+from toolcrib_registry.healing import Healing
+from toolcrib_registry.mending import ArgumentMending
+from toolcrib_registry.stages import Path
+
+if TYPE_CHECKING:
+    from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.ports import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class CallPath:
+    """The path, and those of its parts that others look at.
+
+    Attributes:
+        path: what `Calls` takes.
+        checkers: the compiled schemas, shared with `Calls`.
+        breaker: knows which tools are not called for a while.
+    """
+
+    path: Path
+    checkers: Checkers
+    breaker: Breaker
+
+
+def call_path(catalogue: Catalogue, clock: Clock) -> CallPath:
+    """The path of the calls of one crib."""
+    checkers = Checkers()
+    breaker = Breaker(clock)
+    healing = Healing(clock, Fallbacks(catalogue), mending=ArgumentMending(checkers))
+    return CallPath(Path((healing, breaker)), checkers, breaker)
