@@ -25,7 +25,7 @@ class UnknownTool(ToolError):
 
 
 class InvalidArguments(ToolError):
-    """The arguments do not fit the tool's schema; nothing was sent to its source."""
+    """The arguments do not fit, or name what there is not; nothing was sent to the source."""
 
 
 class InvalidContract(ToolError):
@@ -101,6 +101,14 @@ _CLASSES: Final[dict[str, type[ToolError]]] = {
     errors.SOURCE_DISCONNECTED: SourceDisconnected,
     errors.CALL_INTERRUPTED: SourceDisconnected,
     errors.AT_CAPACITY: AtCapacity,
+    errors.RATE_LIMITED: AtCapacity,
+    errors.BREAKER_OPEN: SourceUnavailable,
+    errors.SOURCE_FAILED: BadAnswer,
+    errors.UNKNOWN_HANDLE: InvalidArguments,
+    errors.INVALID_EXPRESSION: InvalidArguments,
+    errors.EXPRESSION_BUDGET: InvalidArguments,
+    errors.REPEATED_CALL: ToolError,
+    errors.KEY_CONFLICT: ToolError,
     errors.TOOL_TIMED_OUT: ToolTimedOut,
     errors.TOOL_FAILED: ToolFailed,
     errors.TOOL_CRASHED: ToolCrashed,
