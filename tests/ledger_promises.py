@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from tests.promise import Promise
+from tests.promise import Promise
 
-LEDGER: Final[tuple[Promise, ...]] = ()
+LEDGER: Final = (
+    Promise(
+        "ledger-key-travels",
+        "An idempotency key reaches the tool where its contract says: argument, header or `_meta`; "
+        "a call without one gets a key of its own there, so that the crib may repeat it.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "ledger-odd-keys",
+        "A key that cannot be one (empty, too long, with control characters, not ASCII in a "
+        "header) is refused before anything is called.",
+        "issue 4, section 2",
+    ),
+)

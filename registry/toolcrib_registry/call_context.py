@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from toolcrib_registry.idempotency_keys import key_headers, key_meta
 from toolcrib_registry.patience import Patience
 from toolcrib_registry.ports import CallContext
 
@@ -40,13 +41,14 @@ def context_of(work: Work, grace_seconds: float) -> CallContext:
         seconds,
         call.caller,
         report,
-        call.meta,
+        {**call.meta, **key_meta(work)},
         call.caller_headers,
         _patient(call.interaction, work.patience),
         call.log,
         call.let_go,
         inner,
         work.reconnect_seconds,
+        key_headers(work),
     )
 
 

@@ -56,6 +56,7 @@ class CallTrail:
         sent: the arguments of the last attempt.
         sent_at: when an attempt began that has no answer yet, in seconds since the call began.
         answer: what came of the last attempt, as the source gave it.
+        digest: of the arguments, if a stage needed it; see `argument_digest`.
     """
 
     id: str = field(default_factory=_new_id)
@@ -68,6 +69,7 @@ class CallTrail:
     sent: ReadyArguments | None = None
     sent_at: float | None = None
     answer: Result | None = None
+    digest: str = ""
 
     @property
     def seconds(self) -> float:

@@ -30,6 +30,12 @@ from toolcrib_registry.call_rules import rules_for
 from toolcrib_registry.call_trail import CallTrail
 from toolcrib_registry.checkers import Checkers
 from toolcrib_registry.classification import told_honestly
+from toolcrib_registry.idempotency_keys import (
+    caller_has_key,
+    check_key,
+    travelling_key,
+    with_key_argument,
+)
 from toolcrib_registry.interaction import IN_A_LIST
 from toolcrib_registry.interruption import Interruption
 from toolcrib_registry.patience import Patience
@@ -120,7 +126,8 @@ class Calls:
             if self._path.recorder is not None:
                 result = replace(result, meta={CALL_META: trail.id})
             return result
-        result = told_honestly(await self._interruptible(work), work.record.contract)
+        carried, has_key = await self._interruptible(work), caller_has_key(work)
+        result = told_honestly(carried, work.record.contract, has_key=has_key)
         result = self._in_shape(result, work.record)
         if self._path.kept is not None:
             result = await self._path.kept.keep_large(work, result)
@@ -144,11 +151,25 @@ class Calls:
         given = call.arguments
         if self._path.kept is not None:
             given = await self._path.kept.put_back(call, record)
+        if call.key is not None:
+            check_key(call.key)
+        given = with_key_argument(call, record, given, trail.id)
         arguments = self._checked(record, given, rules)
+        source = snapshot.sources.get(record.source)
+        sent_key = travelling_key(call, record, source, arguments.values, trail.id)
         limit = time_limit(snapshot, record, rules, call)
         patience = Patience(limit.seconds + self.grace_seconds)
         return Work(
-            call, record, arguments, rules, patience, limit.seconds, trail, self.call, limit=limit
+            call,
+            record,
+            arguments,
+            rules,
+            patience,
+            limit.seconds,
+            trail,
+            self.call,
+            limit=limit,
+            sent_key=sent_key,
         )
 
     async def about(self, call: Call, method: str, params: JsonObject) -> JsonObject:

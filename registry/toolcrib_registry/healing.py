@@ -16,6 +16,7 @@ from toolcrib_protocol.result import META_PREFIX
 from toolcrib_registry.classification import classify, told_honestly
 from toolcrib_registry.failure_tables import Cause, Effect
 from toolcrib_registry.fallback import degraded
+from toolcrib_registry.idempotency_keys import caller_has_key, may_repeat_with_key
 from toolcrib_registry.retry_budget import RetryBudget
 from toolcrib_registry.retrying import DEFAULT_RETRIES, NO_TIME, Attempt, Pause, Stop, next_step
 
@@ -102,7 +103,7 @@ class Healing:
         result = await self._healed(course, onward)
         if course.number > 1:
             work.trail.facts[ATTEMPTS_META] = _told(course)
-        return told_honestly(result, work.record.contract, has_key=_has_key(work))
+        return told_honestly(result, work.record.contract, has_key=caller_has_key(work))
 
     async def _healed(self, course: _Course, onward: Onward) -> Result:
         while course.result.error is not None:
@@ -129,7 +130,7 @@ class Healing:
             return OWN_QUEUE
         # A second leg of a conversation belongs to the first one; nobody knows it again.
         may = work.call.interaction.state is None and verdict.may_repeat(
-            work.record.contract, has_key=_has_key(work)
+            work.record.contract, has_key=may_repeat_with_key(work)
         )
         retries = DEFAULT_RETRIES if work.rules.retries is None else work.rules.retries
         tries = Attempt(verdict, course.number, may, retries, work.seconds_left)
@@ -200,11 +201,6 @@ def _hurried(work: Work, stand_ins: tuple[Equivalent, ...]) -> Work:
     seconds = work.seconds * (1 - RESERVED_PART) if reserves else work.seconds
     reconnect = RECONNECT_SECONDS if stand_ins else work.reconnect_seconds
     return replace(work, seconds=seconds, reconnect_seconds=reconnect)
-
-
-def _has_key(work: Work) -> bool:
-    """Whether the tool knows the call again by a key."""
-    return work.call.key is not None and work.record.contract.behaviour.idempotency_key is not None
 
 
 def _told(course: _Course) -> JsonObject:

@@ -36,6 +36,7 @@ class Work:
         attempt: the number of this attempt, from 1.
         limit: how long the call may take, and whether progress extends that.
         reconnect_seconds: see `CallContext`.
+        sent_key: the idempotency key that reaches the tool, or None; see `idempotency_keys`.
     """
 
     call: Call
@@ -49,6 +50,7 @@ class Work:
     attempt: int = 1
     limit: TimeLimit = UNLIMITED_BY_RULES
     reconnect_seconds: float | None = None
+    sent_key: str | None = None
 
     @property
     def seconds_left(self) -> float:

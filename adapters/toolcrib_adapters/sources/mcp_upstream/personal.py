@@ -102,6 +102,8 @@ class PersonalConnections:
         Raises:
             ToolError: `invalid_arguments` if a header cannot be sent.
         """
+        if context.own_headers and self._has_requests_apart:
+            wire = wire.adding(context.own_headers)
         headers = forwarded(self._forward, context.caller_headers)
         return wire.carrying(headers) if headers and self._can_carry(wire) else wire
 

@@ -146,6 +146,7 @@ class Wire:
         self._secrets = secrets
         self._ids = count(_FIRST_ID)
         self._own_headers: dict[str, str] = {}
+        self._more_headers: Mapping[str, str] = {}
 
     def end(self, why: str) -> None:
         """Give the connection up; its owner makes another one."""
@@ -162,6 +163,12 @@ class Wire:
         view = copy(self)
         view._own_headers = headers  # noqa: SLF001 - a copy of this very object
         view._secrets = self._secrets.with_more(headers.values())  # noqa: SLF001 - as above
+        return view
+
+    def adding(self, headers: Mapping[str, str]) -> Wire:
+        """The same connection, whose requests carry `headers` that say nothing about who asks."""
+        view = copy(self)
+        view._more_headers = headers  # noqa: SLF001 - a copy of this very object
         return view
 
     @property
@@ -214,8 +221,9 @@ class Wire:
         self._session._stamp(data, options)  # noqa: SLF001 - see the module's docstring
         if self.is_modern and abilities:
             data["params"]["_meta"][types.CLIENT_CAPABILITIES_META_KEY] = abilities
-        if self._own_headers:
-            options["headers"] = {**self._own_headers, **options.get("headers", {})}
+        if self._own_headers or self._more_headers:
+            of_sdk = options.get("headers", {})
+            options["headers"] = {**self._more_headers, **self._own_headers, **of_sdk}
         if method.startswith("tasks/"):
             # The SDK does not know the extension, which routes by this header.
             name = encode_header_value(str(params.get("taskId")))

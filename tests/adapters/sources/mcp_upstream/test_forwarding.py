@@ -46,6 +46,23 @@ async def sent(made: Bay, headers: dict[str, str]) -> dict[str, str]:
     return {name: str(value) for name, value in got.items()}
 
 
+@pytest.mark.promise("ledger-key-travels")
+@pytest.mark.parametrize("mode", ["http", "http-legacy"])
+async def test_a_header_of_the_cribs_own_goes_up_with_one_request_on_the_common_connection(
+    mode: str,
+) -> None:
+    key = {"Idempotency-Key": "k-1"}
+    with_key = CallContext(30, LOCAL_CALLER, caller_headers={"x-trace": "t"}, own_headers=key)
+    async with http_server(mode) as server, bay(server.spec()) as made:
+        data = (await made.source.call("request", {}, with_key)).data
+        plain = await sent(made, {})
+        assert len(made.source._personal) == 0
+    assert isinstance(data, dict)
+    assert isinstance(data["headers"], dict)
+    assert data["headers"]["idempotency-key"] == "k-1"
+    assert "idempotency-key" not in plain
+
+
 @pytest.mark.promise("field-o28-forwarding")
 @pytest.mark.parametrize("mode", MODES)
 async def test_only_listed_headers_go_up_under_their_new_names(mode: str) -> None:
