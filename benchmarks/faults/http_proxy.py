@@ -181,6 +181,7 @@ class HttpProxy:
             upstream.kill()
             port = int(front.server_address[1])
             self._close(front)
+            self.book.write("down", "")
             upstream.wait()
             upstream = self._started()
             front = self._front(port)

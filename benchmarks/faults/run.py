@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -160,18 +160,30 @@ class _Run:
         given = call.arguments if call.argument_fault is None else call.argument_fault.given
         key = f"key-{call.case}"
         if wire is not None and wire.moment == IDLE:
-            self._kill_upstream(tool_of(call).source, wire.way)
+            await self._kill_upstream(tool_of(call).source, wire.way)
         if wire is None or wire.kind != Family.KILL_GATEWAY:
             told = await caller.ask(call.tool, given, key)
             return _Asked(call, told, told.began)
         return await self._with_gateway_killed(call, caller, key)
 
-    def _kill_upstream(self, source: str, way: str) -> None:
+    async def _kill_upstream(self, source: str, way: str) -> None:
+        """End an upstream, and wait until it is dead: the call comes after that, not during it."""
         pid = int((self._folder / f"pid-{source}").read_text())
         if TRANSPORTS[source] == "http":
+            before = self._deaths(source)
             os.kill(pid, signal.SIGUSR1)
-        else:
+            with anyio.move_on_after(LONGEST_SECONDS):
+                while self._deaths(source) == before:  # noqa: ASYNC110 - in another process
+                    await anyio.sleep(_SOON / 5)
+            return
+        with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL if way == "kill" else signal.SIGTERM)
+        with anyio.move_on_after(LONGEST_SECONDS):
+            while _is_alive(pid):  # noqa: ASYNC110 - in another process
+                await anyio.sleep(_SOON / 5)
+
+    def _deaths(self, source: str) -> int:
+        return (self._folder / f"arrivals-{source}.jsonl").read_text().count('"what": "down"')
 
     async def _with_gateway_killed(self, call: PlannedCall, caller: Caller, key: str) -> _Asked:
         told: list[Answer] = []
@@ -197,6 +209,14 @@ class _Run:
         with anyio.move_on_after(LONGEST_SECONDS):
             while wanted not in path.read_text():  # noqa: ASYNC110 - another process writes it
                 await anyio.sleep(_SOON)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
 
 
 def _believed(call: PlannedCall) -> list[dict[str, str]]:
