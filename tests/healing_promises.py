@@ -67,4 +67,22 @@ HEALING: Final = (
         "a call may take; queues, pauses and attempts count; nothing goes beyond the cap.",
         "field case O-30",
     ),
+    Promise(
+        "healing-shape",
+        "A result of the wrong shape that can be brought into shape without loss is; otherwise it "
+        "is delivered with a flag. It is never called for again.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "field-o30-progress",
+        "Where it is set, progress begins the time anew, up to an absolute cap; a time-out says "
+        "that the call may have run, and the source is told to cancel.",
+        "field case O-30",
+    ),
+    Promise(
+        "field-o17-silence",
+        "A source that dies or falls silent during a call ends the call at once or at its "
+        "deadline, classified.",
+        "field case O-17",
+    ),
 )

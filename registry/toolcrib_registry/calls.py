@@ -43,7 +43,7 @@ from toolcrib_registry.permissions import AllowAll
 from toolcrib_registry.places import Places
 from toolcrib_registry.ports import CallContext
 from toolcrib_registry.presets import with_presets
-from toolcrib_registry.result_shape import shape_fault, without_data
+from toolcrib_registry.result_shape import brought_into_shape, shape_fault, without_data
 from toolcrib_registry.stages import Path
 from toolcrib_registry.time_limits import (
     DEFAULT_TIMEOUT_SECONDS,
@@ -271,11 +271,13 @@ class Calls:
 
     def _in_shape(self, result: Result, record: VersionRecord) -> Result:
         """The result, flagged and counted if it breaks the tool's output schema."""
-        fault = shape_fault(result, self._checkers.of_output(record))
-        if fault is None:
+        checker = self._checkers.of_output(record)
+        fault = shape_fault(result, checker)
+        if fault is None or checker is None:
             return result
         self.misshapen[record.tool] += 1
-        return without_data(result, fault)
+        schema = record.contract.output_schema or {}
+        return brought_into_shape(result, checker, schema) or without_data(result, fault)
 
 
 def _fault(call: Call) -> Result:

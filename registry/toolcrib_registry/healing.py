@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from toolcrib_protocol.errors import AT_CAPACITY
 from toolcrib_protocol.result import META_PREFIX
+from toolcrib_registry.call_trail import WAITED
 from toolcrib_registry.classification import classify, told_honestly
 from toolcrib_registry.failure_tables import Cause, Effect
 from toolcrib_registry.fallback import degraded
@@ -156,7 +157,7 @@ class Healing:
             return NO_TIME.why
         if not self._budget.take(course.work.record.source):
             return BUDGET_USED_UP.why
-        course.work.trail.note("waits", pause_seconds=round(step.seconds, 4))
+        course.work.trail.note("waits", **{WAITED: round(step.seconds, 4)})
         course.waited += step.seconds
         await self._clock.sleep(step.seconds)
         return ""

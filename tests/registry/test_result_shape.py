@@ -103,3 +103,64 @@ def fault(result: Result) -> Any:
     assert isinstance(flag, dict)
     assert flag["fits"] is False
     return flag["fault"]
+
+
+WRAPPED: JsonObject = {
+    "type": "object",
+    "properties": {"result": {"type": ["array", "string"]}},
+    "required": ["result"],
+}
+
+
+def answer(text: str | None = None, *more: JsonObject, **structured: Json) -> JsonObject:
+    """An answer with one text, more blocks, and structured content (`data`)."""
+    blocks: list[Json] = [] if text is None else [{"type": "text", "text": text}]
+    made: JsonObject = {"content": [*blocks, *more]}
+    return {**made, "structuredContent": structured["data"]} if structured else made
+
+
+@pytest.mark.promise("healing-shape")
+@pytest.mark.parametrize(
+    ("given", "schema", "data", "how"),
+    [
+        (answer('{"v": 7}'), SCHEMA, {"v": 7}, "JSON text"),
+        (answer('{"result": {"v": 7}}'), SCHEMA, {"v": 7}, "JSON text, a lone 'result' taken off"),
+        (answer("[1, 2]"), WRAPPED, {"result": [1, 2]}, "JSON text, put into 'result'"),
+        (answer("plain words"), WRAPPED, {"result": "plain words"}, "text put into 'result'"),
+        (answer("x", data={"result": {"v": 7}}), SCHEMA, {"v": 7}, "a lone 'result' taken off"),
+        (answer("x", data=[1]), WRAPPED, {"result": [1]}, "put into 'result'"),
+        (answer("x", data='{"v": 7}'), SCHEMA, {"v": 7}, "JSON text"),
+        (answer("x", data="words"), WRAPPED, {"result": "words"}, "put into 'result'"),
+    ],
+)
+async def test_a_result_that_only_has_another_wrapping_is_brought_into_shape(
+    given: JsonObject, schema: JsonObject, data: Json, how: str
+) -> None:
+    result, runs, broken = await called(given, schema)
+    assert result.data == data
+    assert [*result.content] == given["content"]
+    assert result.meta[FLAG] == {"fits": True, "normalised": how}
+    assert (runs, broken) == (1, 1)
+
+
+@pytest.mark.promise("healing-shape")
+@pytest.mark.parametrize(
+    ("given", "schema"),
+    [
+        (answer("plain words"), SCHEMA),
+        (answer('{"v": "7"}'), SCHEMA),
+        (answer('{"v": 7}', TEXT), SCHEMA),
+        (answer("words"), {"type": "object"}),
+        (answer(None, {"type": "image", "data": "", "mimeType": "image/png"}), SCHEMA),
+        (answer("x", data="7"), SCHEMA),
+        (answer("x", data={"result": 7}), SCHEMA),
+        ({"content": [{"type": "text", "text": 7}]}, SCHEMA),
+    ],
+)
+async def test_what_would_lose_something_or_means_something_else_stays_flagged(
+    given: JsonObject, schema: JsonObject
+) -> None:
+    result, runs, _ = await called(given, schema)
+    assert not result.has_data
+    assert fault(result)
+    assert runs == 1
