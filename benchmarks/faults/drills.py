@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 import httpx2
 
-from benchmarks.faults.arrivals import attempts
+from benchmarks.faults.arrivals import Attempts, attempts
 from benchmarks.faults.caller import LONGEST_SECONDS, Caller
 from benchmarks.faults.intervals import percentile
 from benchmarks.faults.mixes import Family
@@ -83,7 +83,7 @@ async def _fallback(caller: Caller, folder: Path, transport: str, number: int) -
     case = f"fall-{transport}-{number}"
     arguments = {"case": case, **given}
     told = await caller.ask(tool, arguments, case)
-    seen = attempts(folder)[case]
+    seen = attempts(folder).get(case, Attempts())
     right = told.is_ok and told.value == answer(BY_REFERENCE[tool], arguments)
     if not right or seen.first_fault is None:
         return None

@@ -31,7 +31,7 @@ class Verdict(StrEnum):
     MISSHAPEN = "wrong shape delivered"
     """The tool ran; its answer is not of the promised shape and was passed on."""
     REFUSED = "refused"
-    """Reported as failed, and nothing happened."""
+    """Reported as failed, and nothing happened, or asking again with the key is harmless."""
     NEEDS_HUMAN = "needs human"
     """Reported as something that a person must mend (not: of unknown outcome)."""
     UNKNOWN = "outcome unknown"
@@ -90,7 +90,8 @@ def verdict(call: PlannedCall, told: Answer, effects: Sequence[dict[str, Any]]) 
         return _of_success(call, told, effects)
     if told.code == "outcome_unknown":
         return Verdict.UNKNOWN if tool.effect is Effect.PLAIN else Verdict.UNKNOWN_READ
-    if effects:
+    # Who has a key may believe "try again": it does no harm.
+    if effects and not (tool.effect is Effect.KEYED and told.kind == "retryable"):
         return Verdict.DENIED
     return Verdict.NEEDS_HUMAN if told.kind == "needs_human" else Verdict.REFUSED
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 NOTICE: Json = {"case": "n", "recipients": ["a"], "body_text": "b", "priority": "low"}
 PLAIN = PlannedCall("n", "shop/send_notice", NOTICE)
+KEYED = PlannedCall(
+    "k", "shop/place_order", {"case": "k", "request_id": "r", "sku": "BB-608", "qty": 1}
+)
 POLICY: Json = {"case": "p", "topic": "keys"}
 READ = PlannedCall("p", "office/read_policy", POLICY)
 
@@ -51,6 +54,9 @@ def booked(call: PlannedCall, times: int = 1) -> list[Json]:
         (PLAIN, told(PLAIN, code="outcome_unknown"), booked(PLAIN), Verdict.UNKNOWN),
         (READ, told(READ, code="outcome_unknown"), [], Verdict.UNKNOWN_READ),
         (PLAIN, told(PLAIN, code="tool_failed"), booked(PLAIN), Verdict.DENIED),
+        (PLAIN, told(PLAIN, code="x", kind="retryable"), booked(PLAIN), Verdict.DENIED),
+        (KEYED, told(KEYED, code="x", kind="retryable"), booked(KEYED), Verdict.REFUSED),
+        (KEYED, told(KEYED, code="x", kind="fatal"), booked(KEYED), Verdict.DENIED),
         (PLAIN, told(PLAIN, code="x", kind="fatal"), [], Verdict.REFUSED),
         (PLAIN, told(PLAIN, code="x", kind="needs_human"), [], Verdict.NEEDS_HUMAN),
     ],
