@@ -2,9 +2,69 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from tests.promise import Promise
+from tests.promise import Promise
 
-CALL_RECORDS: Final[tuple[Promise, ...]] = ()
+CALL_RECORDS: Final[tuple[Promise, ...]] = (
+    Promise(
+        "call-record",
+        "Every call leaves one record: caller, tool, version, digests and sizes, repairs, "
+        "attempts, outcome, times; neither its arguments nor its result. Its id is in `_meta`.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "call-record-refused",
+        "Calls that are refused (unknown tool, arguments that do not fit) are recorded, too.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "call-record-cancelled",
+        "A call whose caller went away is recorded as cancelled, with the attempts until then.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "call-record-waits",
+        "A record says how long the call waited in queues and between attempts, and how long its "
+        "source took.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "call-record-background",
+        "Records are written in the background within a second, and what is left at the end.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "call-record-drops",
+        "A store that cannot keep up costs records, which are counted and told, and no call.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "call-record-stores",
+        "Records are found by tool, source, status, caller and time, newest first, by every "
+        "process; a batch that is written twice is there once.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "capture-opt-in",
+        "Where a rule says so, a call's arguments as received and as sent and its answer as it "
+        "came and as it was delivered are kept, sealed.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "capture-session",
+        "A debug session captures for some minutes and ends by itself; a rule that says no wins.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "capture-redacts",
+        "What looks like a secret, by name, by schema or by form, is taken out before anything is "
+        "kept, and it is said where.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "capture-bounded",
+        "What is captured is cut to a size.",
+        "issue 4, section 3",
+    ),
+)

@@ -19,6 +19,7 @@ from toolcrib_registry.stages import Path
 if TYPE_CHECKING:
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.ports import Clock
+    from toolcrib_registry.stages import CallRecorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,11 @@ class CallPath:
     breaker: Breaker
 
 
-def call_path(catalogue: Catalogue, clock: Clock) -> CallPath:
-    """The path of the calls of one crib."""
+def call_path(
+    catalogue: Catalogue, clock: Clock, *, recorder: CallRecorder | None = None
+) -> CallPath:
+    """The path of the calls of one crib; `recorder` writes them down."""
     checkers = Checkers()
     breaker = Breaker(clock)
     healing = Healing(clock, Fallbacks(catalogue), mending=ArgumentMending(checkers))
-    return CallPath(Path((healing, breaker)), checkers, breaker)
+    return CallPath(Path((healing, breaker), recorder=recorder), checkers, breaker)

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from toolcrib_adapters.settings import CribSettings
     from toolcrib_adapters.sources.source import Source
     from toolcrib_adapters.sources.supervisor import OpenSource, Supervisor
+    from toolcrib_adapters.stores.sql import SqlStore
+    from toolcrib_registry.call_book import CallBook
     from toolcrib_registry.calls import Calls
-    from toolcrib_registry.ports import Clock, CribStore, SourceStates
+    from toolcrib_registry.ports import Clock, Sealer, SourceStates
     from toolcrib_registry.questions import ToolSearch
     from toolcrib_registry.records import SourceRecord
     from toolcrib_registry.search import Search
@@ -55,6 +57,7 @@ class Crib:
         supervisor: runs the sources.
         states: the board of source states, of this and other processes.
         clock: its time.
+        book: where its calls are written down.
     """
 
     home: Path
@@ -64,10 +67,11 @@ class Crib:
     supervisor: Supervisor
     states: SourceStates
     clock: Clock
+    book: CallBook
 
 
 @asynccontextmanager
-async def open_store(settings: CribSettings) -> AsyncIterator[CribStore]:
+async def open_store(settings: CribSettings) -> AsyncIterator[SqlStore]:
     """The store that the settings name, migrated, closed at the end.
 
     Raises:
@@ -135,14 +139,19 @@ async def open_crib(
         catalogue = await Catalogue.open(store, (search, supervisor))
         if not head_start_seconds:
             await search.open(catalogue)
-        parts: CallPath = load("call_path")(catalogue, clock)
+        sealer: Sealer = load("store.sealer")(settings.keys_file, clock)
+        captures = load("call_captures")(sealer, names=settings.secret_names)
+        book: CallBook = load("call_book")(
+            load("store.call_records")(store.database), clock, captures
+        )
+        parts: CallPath = load("call_path")(catalogue, clock, recorder=book)
         calls = load("calls")(catalogue, supervisor, path=parts.path, checkers=parts.checkers)
-        async with anyio.create_task_group() as tasks:
+        async with book.writing(), anyio.create_task_group() as tasks:
             tasks.start_soon(_hold_until_open, read_gate, search)
             await tasks.start(supervisor.run, catalogue, head_start_seconds)
             tasks.start_soon(search.run, catalogue, head_start_seconds)
             tasks.start_soon(catalogue.follow)
-            yield Crib(settings.home, catalogue, calls, search, supervisor, store, clock)
+            yield Crib(settings.home, catalogue, calls, search, supervisor, store, clock, book)
             tasks.cancel_scope.cancel()
 
 

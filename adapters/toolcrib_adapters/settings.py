@@ -30,6 +30,10 @@ def _reach(told: str) -> Reach:
         raise ToolError(INVALID_SETTINGS, text) from error
 
 
+def _names(told: str) -> tuple[str, ...]:
+    return tuple(name for part in told.split(",") if (name := part.strip()))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CribSettings:
     """What a crib is opened with.
@@ -42,6 +46,7 @@ class CribSettings:
         key_ring: the file with the keys that seal request state, shared by all replicas; None is
             `keys.json` in the home folder.
         upstream_addresses: which addresses sources may be at.
+        secret_names: further keys whose values are taken out of what is captured.
     """
 
     home: Path = field(default_factory=_usual_home)
@@ -49,6 +54,7 @@ class CribSettings:
     encoder: str = "default"
     key_ring: Path | None = None
     upstream_addresses: Reach = Reach.LOCAL
+    secret_names: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, home: Path | None = None) -> Self:
@@ -66,6 +72,7 @@ class CribSettings:
             encoder=os.environ.get("TOOLCRIB_ENCODER", "default"),
             key_ring=Path(ring).expanduser().absolute() if ring else None,
             upstream_addresses=_reach(os.environ.get("TOOLCRIB_UPSTREAM_ADDRESSES", "local")),
+            secret_names=_names(os.environ.get("TOOLCRIB_SECRET_NAMES", "")),
         )
 
     @property

@@ -74,6 +74,7 @@ class CallRules(BaseModel):
         cache_seconds: how long a result of a tool that only reads is good for.
         cache_shared: whether callers share such results.
         capture: whether arguments and results are kept for looking at later.
+        capture_until: until when they are kept (seconds since 1970) unless `capture` says no.
         equivalents: tools (`group/tool`) that may answer in place of this one.
         max_result_bytes: results that are larger are kept, and a handle is delivered.
         results_may_go_to: sources whose tools may be given a kept result of this one as an
@@ -97,6 +98,7 @@ class CallRules(BaseModel):
     cache_seconds: float | None = Field(default=None, ge=0, le=86_400)
     cache_shared: bool | None = None
     capture: bool | None = None
+    capture_until: float | None = Field(default=None, gt=0)
     equivalents: tuple[ToolName, ...] | None = Field(default=None, max_length=20)
     max_result_bytes: int | None = Field(default=None, ge=500, le=LARGEST_RESULT)
     results_may_go_to: tuple[_Source, ...] | None = Field(default=None, max_length=200)

@@ -3,6 +3,12 @@
 The memory implementations that tests use (`memory_store.py`, `hand_clock.py`) are real and shipped.
 """
 
+from toolcrib_registry.ports.call_records import (
+    CallQuery,
+    CallRecord,
+    CallRecordStore,
+    Capture,
+)
 from toolcrib_registry.ports.calls import (
     CallContext,
     CallLog,
@@ -47,6 +53,10 @@ __all__ = [
     "CallContext",
     "CallLog",
     "CallObserver",
+    "CallQuery",
+    "CallRecord",
+    "CallRecordStore",
+    "Capture",
     "CatalogueStore",
     "ChangeFeed",
     "Clock",

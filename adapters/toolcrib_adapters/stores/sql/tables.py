@@ -129,3 +129,31 @@ handle_parts = Table(
     Column("expires", Float),
     Column("body", LargeBinary),
 )
+call_records = Table(
+    "call_records",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("began", Float),
+    Column("seconds", Float),
+    Column("caller", AnyText),
+    Column("asked", AnyText),
+    Column("tool", AnyText),
+    *_text("version", "source", "status"),
+    Column("code", AnyText),
+    *_text("facts"),
+)
+captures = Table(
+    "captures",
+    metadata,
+    Column("call", Text, primary_key=True),
+    Column("at", Float),
+    Column("body", LargeBinary),
+)
+chores = Table(
+    "chores",
+    metadata,
+    Column("name", Text, primary_key=True),
+    *_text("owner"),
+    Column("until", Float),
+    *_text("facts"),
+)
