@@ -58,4 +58,77 @@ HANDLES: Final[tuple[Promise, ...]] = (
         "A kept result is gone when its time is over, also one that was never finished.",
         "issue 4, section 3",
     ),
+    Promise(
+        "field-o14-large-results",
+        "Results of megabytes are cut for the model and kept whole: read by range, path or "
+        "filter, with bounded memory, several at once.",
+        "O-14",
+    ),
+    Promise(
+        "handle-cap",
+        "A result over the limit of its rule, its tool or 25,000 bytes is delivered as a preview; "
+        "what fits passes untouched.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-preview",
+        "The answer tells the size, the shape, a preview, the handle, until when, and how to read "
+        "on.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-no-twins",
+        "Structured content and the text that repeats it are kept once and never both delivered.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-blocks",
+        "Content blocks stay blocks, in their order; pictures and links are kept and read as such.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-whole",
+        "A program may take results of any size; the endpoint of one group shows them as its "
+        "source does.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-lists",
+        "The results of a list of calls share a limit.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-strict-clients",
+        "A client that insists on structured content gets an excerpt that fits the schema.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-ceilings",
+        "What is kept is bounded for a caller and in all; beyond it the answer says why nothing "
+        "is kept.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-reading",
+        "A path, a filter or a range picks a part of a kept result; reading is bounded and says "
+        "where it goes on.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-access",
+        "A handle is its caller's alone, while the tool may be used; unknown, expired, foreign "
+        "and forbidden look the same.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-arguments",
+        "A handle in the arguments of a call is replaced at the crib by what it stands for, and "
+        "checked like any argument.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "handle-crossing",
+        "What one source said goes to another group's source only where the operator allows it.",
+        "issue 4, section 3",
+    ),
 )

@@ -473,7 +473,7 @@ SEARCH: Final = (
 SURFACE: Final = (
     Promise(
         "surface-three-tools",
-        "In mode `dynamic` an agent sees three meta-tools and short instructions, whatever stands "
+        "In mode `dynamic` an agent sees four meta-tools and short instructions, whatever stands "
         "behind them.",
         "issue 2, section 6",
     ),

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from toolcrib_registry.breaker import Breaker
 from toolcrib_registry.checkers import Checkers
 from toolcrib_registry.fallback import Fallbacks
+from toolcrib_registry.handles import HandleReader, KeptResults
 from toolcrib_registry.healing import Healing
 from toolcrib_registry.mending import ArgumentMending
 from toolcrib_registry.stages import Path
 
 if TYPE_CHECKING:
     from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.handles import Vault
     from toolcrib_registry.ports import Clock
     from toolcrib_registry.stages import CallRecorder
 
@@ -38,10 +40,18 @@ class CallPath:
 
 
 def call_path(
-    catalogue: Catalogue, clock: Clock, *, recorder: CallRecorder | None = None
+    catalogue: Catalogue, clock: Clock, *, recorder: CallRecorder | None = None, vault: Vault
 ) -> CallPath:
-    """The path of the calls of one crib; `recorder` writes them down."""
+    """The path of the calls of one crib.
+
+    Args:
+        catalogue: what it knows.
+        clock: its time.
+        recorder: writes the calls down.
+        vault: where large results are kept.
+    """
     checkers = Checkers()
     breaker = Breaker(clock)
     healing = Healing(clock, Fallbacks(catalogue), mending=ArgumentMending(checkers))
-    return CallPath(Path((healing, breaker), recorder=recorder), checkers, breaker)
+    kept = KeptResults(vault, HandleReader(vault, catalogue), catalogue, checkers)
+    return CallPath(Path((healing, breaker), kept, recorder), checkers, breaker)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.stores.sql import SqlStore
     from toolcrib_registry.call_book import CallBook
     from toolcrib_registry.calls import Calls
+    from toolcrib_registry.handles import Vault
     from toolcrib_registry.ports import Clock, Sealer, SourceStates
     from toolcrib_registry.questions import ToolSearch
     from toolcrib_registry.records import SourceRecord
@@ -144,7 +145,8 @@ async def open_crib(
         book: CallBook = load("call_book")(
             load("store.call_records")(store.database), clock, captures
         )
-        parts: CallPath = load("call_path")(catalogue, clock, recorder=book)
+        vault: Vault = load("vault")(load("store.handles")(store.database), sealer, clock)
+        parts: CallPath = load("call_path")(catalogue, clock, recorder=book, vault=vault)
         calls = load("calls")(catalogue, supervisor, path=parts.path, checkers=parts.checkers)
         async with book.writing(), anyio.create_task_group() as tasks:
             tasks.start_soon(_hold_until_open, read_gate, search)

@@ -38,6 +38,13 @@ class Call:
         session: what tells apart the conversations of one caller, or empty.
         is_fresh: whether a remembered result will not do.
         stands_in_for: the tools in whose place this one is called, the first one first.
+        most_result_bytes: how much of a result the caller takes, if that is less than what the
+            rules say.
+        takes_whole: whether the caller is a program that takes results of any size.
+        is_mirrored: whether the endpoint shows results as the source sends them, however large,
+            unless a rule or the tool itself sets a limit.
+        needs_data: whether the caller refuses a result without the structured content that the
+            tool's output schema promises.
     """
 
     tool: str
@@ -56,3 +63,7 @@ class Call:
     session: str = ""
     is_fresh: bool = False
     stands_in_for: tuple[ToolId, ...] = ()
+    most_result_bytes: int | None = None
+    takes_whole: bool = False
+    is_mirrored: bool = False
+    needs_data: bool = False

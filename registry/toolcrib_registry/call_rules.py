@@ -14,6 +14,7 @@ from toolcrib_registry.records import RulesRecord
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.names import ToolId
     from toolcrib_registry.changes import Change
     from toolcrib_registry.records import VersionRecord
     from toolcrib_registry.snapshot import Snapshot
@@ -21,18 +22,27 @@ if TYPE_CHECKING:
 
 def scopes_of(record: VersionRecord) -> tuple[RuleScope, RuleScope, RuleScope]:
     """The scopes whose rules hold for a tool, the narrowest first."""
+    return _scopes(record.tool, record.source)
+
+
+def _scopes(tool: ToolId, source: str) -> tuple[RuleScope, RuleScope, RuleScope]:
     return (
-        RuleScope(ScopeKind.TOOL, str(record.tool)),
-        RuleScope(ScopeKind.GROUP, record.tool.group),
-        RuleScope(ScopeKind.SOURCE, record.source),
+        RuleScope(ScopeKind.TOOL, str(tool)),
+        RuleScope(ScopeKind.GROUP, tool.group),
+        RuleScope(ScopeKind.SOURCE, source),
     )
 
 
 def rules_for(snapshot: Snapshot, record: VersionRecord) -> CallRules:
     """What holds for the calls of a tool: its own rules, its home group's, its source's."""
+    return rules_of(snapshot, record.tool, record.source)
+
+
+def rules_of(snapshot: Snapshot, tool: ToolId, source: str) -> CallRules:
+    """The same of a tool that may be gone by now."""
     if not snapshot.rules:
         return NO_RULES
-    found = (snapshot.rules.get(scope) for scope in scopes_of(record))
+    found = (snapshot.rules.get(scope) for scope in _scopes(tool, source))
     return merged(each.rules for each in found if each is not None)
 
 

@@ -20,6 +20,7 @@ from toolcrib_protocol.errors import (
     INTERNAL,
     SOURCE_UNAVAILABLE,
     TOOL_TIMED_OUT,
+    UNKNOWN_HANDLE,
     ErrorKind,
     ToolError,
 )
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.arguments import ReadyArguments
     from toolcrib_registry.call import Call
     from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.handles import ReadWish
     from toolcrib_registry.permissions import Policy
     from toolcrib_registry.ports import CallObserver, Providers
     from toolcrib_registry.records import VersionRecord
@@ -70,6 +72,9 @@ _log = logging.getLogger(__name__)
 
 MOST_CALLS_AT_ONCE: Final = 50
 """How many calls one list may hold; all of them run at the same time."""
+MOST_LIST_BYTES: Final = 100_000
+"""How much the results of one list take together; what is larger is kept, like any other."""
+LEAST_SHARE_BYTES: Final = 2_000
 
 
 class Calls:
@@ -172,6 +177,16 @@ class Calls:
             sent_key=sent_key,
         )
 
+    async def read(self, wish: ReadWish, call: Call) -> Result:
+        """A piece of a result that was kept because it was large; a failure is a result."""
+        kept = self._path.kept
+        if kept is None:
+            return Result.failed(ToolError(UNKNOWN_HANDLE, "no results are kept here"))
+        try:
+            return await kept.read(wish, call)
+        except ToolError as error:
+            return Result.failed(error)
+
     async def about(self, call: Call, method: str, params: JsonObject) -> JsonObject:
         """What the source of a tool answers to a request about an earlier call: its task.
 
@@ -203,10 +218,12 @@ class Calls:
         Nobody is asked within a list: whose question is it that a person sees?
         """
         results: list[Result] = [Result()] * len(calls)
+        share = _share(len(calls))
 
         async def keep(position: int, call: Call) -> None:
             try:
-                results[position] = await self.call(replace(call, interaction=IN_A_LIST))
+                alone = replace(call, interaction=IN_A_LIST, most_result_bytes=share)
+                results[position] = await self.call(alone)
             except Exception:  # noqa: BLE001 - a worker's border: our fault in one call must not cancel its siblings
                 _log.exception("the call of %r failed inside toolcrib", call.tool)
                 results[position] = _fault(call)
@@ -283,6 +300,11 @@ class Calls:
 def _fault(call: Call) -> Result:
     text = f"a fault inside toolcrib calling {call.tool!r}; its log has the details"
     return Result.failed(ToolError(INTERNAL, text))
+
+
+def _share(calls: int) -> int:
+    """How much each result of a list may take."""
+    return max(MOST_LIST_BYTES // max(calls, 1), LEAST_SHARE_BYTES)
 
 
 def _marked(result: Result, work: Work) -> Result:

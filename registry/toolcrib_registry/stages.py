@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.result import Result
     from toolcrib_registry.call import Call
     from toolcrib_registry.call_trail import CallTrail
+    from toolcrib_registry.handles import ReadWish
     from toolcrib_registry.records import VersionRecord
     from toolcrib_registry.work import Work
 
@@ -44,6 +45,15 @@ class KeptResults(Protocol):
 
     async def keep_large(self, work: Work, result: Result) -> Result:
         """`result`, or, if it is too large, a preview of it and a handle."""
+        ...
+
+    async def read(self, wish: ReadWish, call: Call) -> Result:
+        """A piece of a kept result, for the caller of `call`.
+
+        Raises:
+            ToolError: `unknown_handle`, `invalid_expression`, `expression_budget`,
+                `invalid_arguments`.
+        """
         ...
 
 

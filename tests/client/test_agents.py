@@ -43,7 +43,7 @@ async def test_the_bare_loop_lets_a_model_find_and_call_tools() -> None:
     assert words == "The letter is on its way."
     assert [arguments for _, arguments, _ in bench.playground.seen] == [LETTER]
     names = [tool["function"]["name"] for tool in model.received[0]["tools"]]
-    assert names == ["search_tools", "describe_tools", "call_tool"]
+    assert names == ["search_tools", "describe_tools", "call_tool", "read_result"]
     _claim(model)
 
 

@@ -72,7 +72,12 @@ async def test_progress_arrives_while_the_tool_runs(any_crib: Crib) -> None:
 
 async def test_all_pages_of_the_tool_list_are_read(any_crib: Crib) -> None:
     tools = await any_crib.meta_tools("mcp")
-    assert [tool["name"] for tool in tools] == ["search_tools", "describe_tools", "call_tool"]
+    assert [tool["name"] for tool in tools] == [
+        "search_tools",
+        "describe_tools",
+        "call_tool",
+        "read_result",
+    ]
 
 
 async def test_both_generations_of_the_protocol_are_spoken(any_crib: Crib, mode: str) -> None:

@@ -151,7 +151,10 @@ class AgentSurface:
             # In every mode: a model that learned them before the list turned around goes on.
             if asked.tool in META_TOOLS and not self._tools.endpoint.is_group:
                 return await self._meta_tools.answer(asked)
-            named = replace(asked, tool=self._tools.shown().called(asked.tool))
+            # Its schema was listed, and many clients refuse what comes without the promised data.
+            named = replace(asked, tool=self._tools.shown().called(asked.tool), needs_data=True)
+            # There is no `read_result` among the tools of one group.
+            named = replace(named, is_mirrored=self._tools.endpoint.is_group)
             return (await self._calls.call(named)).as_mcp()
         except ToolError as error:
             return Result.failed(error).as_mcp()

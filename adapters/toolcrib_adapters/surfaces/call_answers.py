@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _TRACE_KEYS: Final = ("traceparent", "tracestate", "baggage")
 TIMEOUT_META: Final = f"{META_PREFIX}timeout_seconds"
 """`_meta` key by which a caller sets its own limit."""
+WHOLE_META: Final = f"{META_PREFIX}whole_results"
+"""`_meta` key by which a program, never a model, asks for results of any size."""
 
 
 def direct_call(
@@ -44,6 +46,7 @@ def direct_call(
         timeout_seconds=seconds if isinstance(seconds, int | float) and seconds > 0 else None,
         report_progress=report_progress,
         meta=forwarded_meta(meta),
+        takes_whole=meta.get(WHOLE_META) is True,
     )
 
 
@@ -103,4 +106,5 @@ def _one(
         caller_headers=asked.caller_headers,
         view=asked.view,
         interaction=asked.interaction,
+        takes_whole=asked.takes_whole,
     )

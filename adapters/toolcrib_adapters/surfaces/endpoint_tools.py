@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from toolcrib_adapters.surfaces.group_summary import summary, visible_groups
-from toolcrib_adapters.surfaces.meta_tools import definitions
+from toolcrib_adapters.surfaces.meta_tools import READ_RESULT, definition_of, definitions
 from toolcrib_adapters.surfaces.native_tools import NativeTool, definition_tokens
 from toolcrib_adapters.surfaces.no_tools import why_no_tools
 from toolcrib_adapters.surfaces.shown_names import bare_names
@@ -76,8 +76,10 @@ class Shown:
 
     @cached_property
     def full_list(self) -> ToolList:
-        """All tools."""
-        return _stamped(self.native.values())
+        """All tools, and, where sources share the endpoint, what reads their large results."""
+        if self.endpoint.is_group:
+            return _stamped(self.native.values())
+        return _stamped([*self.native.values(), definition_of(READ_RESULT)])
 
     @property
     def why_empty(self) -> str:

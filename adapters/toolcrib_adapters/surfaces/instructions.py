@@ -19,7 +19,7 @@ _AFTER_FAILURE: Final = (
     "only from results."
 )
 _DYNAMIC: Final = (
-    "Many tools stand behind three. Find tools with search_tools, read a full schema with "
+    "Many tools stand behind these. Find tools with search_tools, read a full schema with "
     "describe_tools if the signature is not enough, run them with call_tool. " + _AFTER_FAILURE
 )
 

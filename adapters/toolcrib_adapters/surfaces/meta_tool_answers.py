@@ -13,6 +13,7 @@ from toolcrib_adapters.surfaces.meta_tools import (
     CALL_TOOL,
     DESCRIBE_TOOLS,
     META_TOOLS,
+    READ_RESULT,
     SEARCH_TOOLS,
     USUAL_HITS,
 )
@@ -23,10 +24,11 @@ from toolcrib_adapters.surfaces.search_answers import (
     rendered,
 )
 from toolcrib_adapters.surfaces.tool_descriptions import described, description_of, not_described
-from toolcrib_protocol.errors import ToolError
+from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.call import Call
 from toolcrib_registry.checkers import Checkers
+from toolcrib_registry.handles import ReadWish
 from toolcrib_registry.questions import SearchRequest
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class MetaToolAnswers:
             SEARCH_TOOLS: self._search_tools,
             DESCRIBE_TOOLS: self._describe_tools,
             CALL_TOOL: self._call_tool,
+            READ_RESULT: self._read_result,
         }
 
     async def answer(self, asked: Call) -> JsonObject:
@@ -118,6 +121,28 @@ class MetaToolAnswers:
 
     async def _call_tool(self, wish: JsonObject, asked: Call) -> JsonObject:
         return await call_tool(self._calls, wish, asked)
+
+    async def _read_result(self, wish: JsonObject, asked: Call) -> JsonObject:
+        wanted = ReadWish(
+            handle=str(wish["handle"]),
+            path=_text(wish.get("path")),
+            filter=_text(wish.get("filter")),
+            range=_range(wish.get("range")),
+        )
+        return (await self._calls.read(wanted, asked)).as_mcp()
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _range(value: Json) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    bounds = [bound for bound in value if isinstance(bound, int)] if isinstance(value, list) else []
+    if len(bounds) != 2:  # noqa: PLR2004 - a start and an end
+        raise ToolError(INVALID_ARGUMENTS, f"{value!r} is no range; write [start, end]")
+    return bounds[0], bounds[1]
 
 
 def _with_lists(given: Json) -> Json:

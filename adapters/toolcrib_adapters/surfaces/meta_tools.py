@@ -1,6 +1,6 @@
 """The meta-tools: what an agent sees instead of thousands of tool definitions.
 
-Names, texts and schemas; every word is paid for by every conversation, so the three share a fixed
+Names, texts and schemas; every word is paid for by every conversation, so they share a fixed
 token budget with the tools that later issues add. They are checked like any other tool: each has a
 contract. What they do is in `meta_tool_answers.py`.
 """
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SEARCH_TOOLS: Final = "search_tools"
 DESCRIBE_TOOLS: Final = "describe_tools"
 CALL_TOOL: Final = "call_tool"
+READ_RESULT: Final = "read_result"
 MOST_QUERIES: Final = 8
 MOST_HITS: Final = 20
 USUAL_HITS: Final = 5
@@ -31,7 +32,12 @@ _SEARCH_TEXT: Final = (
 )
 _CALL_TEXT: Final = (
     "Call a tool by name, or several at once with `calls` (they run in parallel). On failure check "
-    "the arguments against the returned schema first, then `kind` before retrying."
+    "the arguments against the returned schema first, then `kind` before retrying. Kept results "
+    'can be arguments: {"$handle": "h_...", "path": "rows[0].id"}.'
+)
+_READ_TEXT: Final = (
+    "Read on in a large result that was kept. `path`: rows[5].name; `filter`, over `it`: "
+    "[r.id for r in it.rows if r.x > 3]; `range` of characters or items: [start, end)."
 )
 
 
@@ -95,6 +101,16 @@ _CALL_SCHEMA: Final = _schema(
     }
 )
 
+_READ_SCHEMA: Final = _schema(
+    {
+        "handle": {"type": "string"},
+        "path": {"type": "string"},
+        "filter": {"type": "string"},
+        "range": {"type": "array", "items": {"type": "integer"}},
+    },
+    "handle",
+)
+
 
 def _record(
     name: str, text: str, schema: JsonObject, example: JsonObject, *, reads: bool
@@ -134,6 +150,13 @@ META_TOOLS: Final = {
             {"name": "clock__now", "arguments": {"zone": "Asia/Tokyo"}},
             reads=False,
         ),
+        _record(
+            READ_RESULT,
+            _READ_TEXT,
+            _READ_SCHEMA,
+            {"handle": "h_mfrggzdfmztwq2lk", "path": "rows[5].name"},
+            reads=True,
+        ),
     )
 }
 """The meta-tools by name, in the order in which they are listed."""
@@ -142,6 +165,11 @@ META_TOOLS: Final = {
 def definitions(group_summary: str) -> list[JsonObject]:
     """The meta-tools as `tools/list` shows them to a caller whose groups are `group_summary`."""
     return [_definition(record, group_summary) for record in META_TOOLS.values()]
+
+
+def definition_of(name: str) -> JsonObject:
+    """One meta-tool, for a list of other tools."""
+    return _definition(META_TOOLS[name], "")
 
 
 def _definition(record: VersionRecord, group_summary: str) -> JsonObject:

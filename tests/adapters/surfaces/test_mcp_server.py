@@ -46,7 +46,7 @@ def as_json(result: object) -> JsonObject:
 @every_door
 @pytest.mark.promise("surface-three-tools")
 @pytest.mark.promise("surface-both-generations")
-async def test_an_agent_sees_three_small_tools_whatever_stands_behind_them(door: str) -> None:
+async def test_an_agent_sees_a_few_small_tools_whatever_stands_behind_them(door: str) -> None:
     bench = await Bench.open()
     async with open_door(door, bench) as client:
         listed = await client.list_tools()
@@ -54,6 +54,7 @@ async def test_an_agent_sees_three_small_tools_whatever_stands_behind_them(door:
             "search_tools",
             "describe_tools",
             "call_tool",
+            "read_result",
         ]
         assert "play (10): Toys for tests." in (listed.tools[0].description or "")
         assert "check the arguments" in (client.instructions or "")
@@ -208,7 +209,7 @@ async def test_invalid_arguments_are_answered_with_place_expectation_and_an_exam
         ("call_tool", {}, "either `name`"),
         ("call_tool", {"name": "play__echo", "calls": [{"name": "play__echo"}]}, "either `name`"),
         ("call_tool", {"calls": [{"arguments": {}}]}, "/calls/0"),
-        ("call_tool", {"name": "play__echo", "arguments": "{}"}, "/arguments"),
+        ("call_tool", {"name": "play__echo", "arguments": 7}, "/arguments"),
         ("call_tool", {"name": "describe_tools", "arguments": {}}, "call it directly"),
     ],
 )

@@ -42,6 +42,7 @@ _PARTS_OF_COMMANDS: Final = {
     "overlays": "cli.overlays",
     "search": "cli.search",
     "call": "cli.call",
+    "read": "cli.read",
     "publish": "cli.publish",
     "profile": "cli.profile",
     "keys": "cli.keys",

@@ -44,6 +44,10 @@ def call(
     attach: Annotated[
         bool, typer.Option(help="Let a crib that runs already make the call.")
     ] = True,
+    as_agent: Annotated[
+        bool,
+        typer.Option(help="Deliver as to an agent: a large result is kept, a preview printed."),
+    ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -59,6 +63,7 @@ def call(
             "tool": ref,
             "arguments": parse_json(given),
             "timeout_seconds": timeout,
+            "as_agent": as_agent,
         }
         return await _called(session, wish, attach=attach)
 

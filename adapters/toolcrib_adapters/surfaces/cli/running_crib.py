@@ -142,8 +142,9 @@ async def called(crib: Crib, wish: JsonObject) -> JsonObject:
 
     Args:
         crib: runs the source.
-        wish: `tool`, `arguments`, `timeout_seconds`, and the `revision` of the catalogue in which
-            the command found the tool: a crib that has not read it yet reads it first.
+        wish: `tool`, `arguments`, `timeout_seconds`, `as_agent` (large results are kept), and the
+            `revision` of the catalogue in which the command found the tool: a crib that has not
+            read it yet reads it first.
     """
     tool, timeout, revision = wish.get("tool"), wish.get("timeout_seconds"), wish.get("revision")
     if not isinstance(tool, str):
@@ -154,6 +155,7 @@ async def called(crib: Crib, wish: JsonObject) -> JsonObject:
         tool,
         wish.get("arguments"),
         timeout_seconds=float(timeout) if isinstance(timeout, int | float) else None,
+        takes_whole=wish.get("as_agent") is not True,
     )
     try:
         source = crib.calls.resolve(call).source
