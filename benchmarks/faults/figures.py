@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from benchmarks.faults.run import Ran
 
-HEALED_META: Final = "io.toolcrib/healed"
+ATTEMPTS_META: Final = "io.toolcrib/attempts"
 TRANSIENT: Final = frozenset(
     {
         Family.CRASH,
@@ -158,7 +158,7 @@ def _of_kind(outcomes: list[Outcome]) -> dict[str, Any]:
 
 def _waited(outcome: Outcome) -> float:
     """What the gateway says that it waited by choice: back-off, Retry-After, queues."""
-    facts = outcome.answer.meta.get(HEALED_META)
+    facts = outcome.answer.meta.get(ATTEMPTS_META)
     told = facts.get("waited_seconds") if isinstance(facts, dict) else None
     return float(told) if isinstance(told, int | float) else 0.0
 

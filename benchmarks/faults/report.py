@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.faults.figures import facts_of
+from benchmarks.faults.figures import ATTEMPTS_META, facts_of
 from benchmarks.faults.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def listed(title: str, outcomes: Sequence[Any]) -> Iterator[str]:
             f"- {facts['case']} {facts['tool']} [{facts['kind']}; {facts['fault']}] "
             f"{facts['verdict']}: {facts['code']} {facts['message'][:160]!r}"
             f" effects={facts['effects']} attempts={facts['attempts']}{given}"
+            f" {facts['meta'].get(ATTEMPTS_META, '')}"
         )
 
 
