@@ -247,7 +247,9 @@ def _by_code(error: ToolError) -> Verdict | None:
     meaning = tables.BY_CODE.get(error.code)
     if meaning is None:
         return None
-    if error.code == UPSTREAM_PROTOCOL and error.details.get("sent") is True:
+    if error.code == UPSTREAM_PROTOCOL and "asked" in error.details:
+        meaning = Meaning(Cause.ASKED, meaning.effect, meaning.kind)
+    elif error.code == UPSTREAM_PROTOCOL and error.details.get("sent") is True:
         # An answer that could not be read is not the same as one that makes no sense: the next
         # one may be whole.
         meaning = Meaning(meaning.cause, meaning.effect, ErrorKind.RETRYABLE)

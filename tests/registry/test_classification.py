@@ -70,6 +70,7 @@ def said(text: str, data: Json = None, meta: JsonObject | None = None) -> Result
         (failed(TOOL_CRASHED, AGAIN), Cause.CONNECTION_LOST, UNKNOWN, AGAIN),
         (failed(CALL_INTERRUPTED, AGAIN), Cause.CANCELLED, UNKNOWN, AGAIN),
         (failed(UPSTREAM_PROTOCOL), Cause.UNREADABLE, UNKNOWN, FATAL),
+        (failed(UPSTREAM_PROTOCOL, asked=20), Cause.ASKED, UNKNOWN, FATAL),
         (failed(UPSTREAM_PROTOCOL, sent=True), Cause.UNREADABLE, UNKNOWN, AGAIN),
         (failed(NEEDS_SIGN_IN, PERSON, http_status=401), Cause.NOT_ALLOWED, NONE, PERSON),
         (failed(NEEDS_INPUT, PERSON), Cause.ASKED, UNKNOWN, PERSON),

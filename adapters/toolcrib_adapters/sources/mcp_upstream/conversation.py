@@ -33,13 +33,13 @@ _WITHDRAW_SECONDS: Final = 1.0
 def too_many(tool: str) -> ToolError:
     """Why a call ended whose questions nobody could keep up with."""
     text = f"{tool} asks more than {MOST_QUESTIONS} questions at once"
-    return ToolError(UPSTREAM_PROTOCOL, text)
+    return ToolError(UPSTREAM_PROTOCOL, text, details={"asked": MOST_QUESTIONS})
 
 
 def never_ends(tool: str, most: int) -> ToolError:
     """Why a call ended that asked on and on."""
     text = f"{tool} asked {most} times in one call and still has no result"
-    return ToolError(UPSTREAM_PROTOCOL, text)
+    return ToolError(UPSTREAM_PROTOCOL, text, details={"asked": most})
 
 
 async def answered(
