@@ -18,6 +18,7 @@ from toolcrib_registry.classification import classify, told_honestly
 from toolcrib_registry.failure_tables import Cause, Effect
 from toolcrib_registry.fallback import degraded
 from toolcrib_registry.idempotency_keys import caller_has_key, may_repeat_with_key
+from toolcrib_registry.pace import Pace
 from toolcrib_registry.retry_budget import RetryBudget
 from toolcrib_registry.retrying import DEFAULT_RETRIES, NO_TIME, Attempt, Pause, Stop, next_step
 
@@ -66,6 +67,19 @@ class _Course:
     was_mended: bool = False
     waited: float = 0.0
     causes: list[str] = field(default_factory=list)
+    lost: Result | None = None
+    """The failure of an attempt that may have run."""
+
+    def as_a_whole(self, verdict: Verdict) -> Verdict:
+        """What the newest failure means, with what earlier attempts may have done."""
+        return verdict if self.lost is None else replace(verdict, effect=Effect.UNKNOWN)
+
+    def failure(self, verdict: Verdict) -> Result:
+        """The failure that the caller gets: none may say that nothing ran if something may have."""
+        reads = self.work.record.contract.behaviour.read_only is True
+        if self.lost is not None and verdict.effect is Effect.NONE and not reads:
+            return self.lost
+        return self.result
 
 
 class Healing:
@@ -92,13 +106,16 @@ class Healing:
         self._mending = mending
         self._roll = roll
         self._budget = RetryBudget(clock)
+        self._pace = Pace()
 
     async def carry(self, work: Work, onward: Onward) -> Result:
         """The result of the call, of a later attempt, or of what stands in for it."""
         self._budget.called(work.record.source)
         stand_ins = self._fallbacks.of(work)
-        result = await onward(_hurried(work, stand_ins))
+        began = self._clock.monotonic()
+        result = await onward(self._paced(_hurried(work, stand_ins)))
         if result.error is None:
+            self._pace.took(work.record.tool, self._clock.monotonic() - began)
             return result
         course = _Course(work, result, stand_ins)
         result = await self._healed(course, onward)
@@ -117,12 +134,22 @@ class Healing:
                 why = await self._wait(course, step)
                 if why:
                     course.work.trail.note("gave_up", why=why)
-                    return await degraded(course.work, verdict) or course.result
+                    lesser = await degraded(course.work, course.as_a_whole(verdict))
+                    return lesser or course.failure(verdict)
             course.number += 1
             stand_ins = () if course.was_handed_on else course.stand_ins
             again = replace(_hurried(course.work, stand_ins), attempt=course.number)
             course.result = await onward(again)
         return course.result
+
+    def _paced(self, work: Work) -> Work:
+        """The work with so much time for the first attempt that a hang leaves some for another."""
+        behaviour = work.record.contract.behaviour
+        repeats = work.rules.retries != 0 and (behaviour.may_repeat or may_repeat_with_key(work))
+        if not repeats or work.limit.extends or work.call.interaction.state is not None:
+            return work
+        seconds = self._pace.first_attempt(work.record.tool, work.seconds)
+        return work if seconds == work.seconds else replace(work, seconds=seconds)
 
     def _next(self, course: _Course, verdict: Verdict) -> Pause | Stop:
         """What comes after a failure, if no other tool answers."""
@@ -147,7 +174,7 @@ class Healing:
         if is_quick and verdict.cause is not Cause.NOT_SENT:
             return None
         course.was_handed_on = True
-        return await self._fallbacks.answer(course.work, verdict)
+        return await self._fallbacks.answer(course.work, course.as_a_whole(verdict))
 
     async def _wait(self, course: _Course, step: Pause | Stop) -> str:
         """Wait before the next attempt; why there is none, or empty."""
@@ -166,7 +193,8 @@ class Healing:
         """Whether the refused arguments could be mended: once a call, and only if nothing ran."""
         work = course.work
         is_safe = verdict.effect is Effect.NONE or work.record.contract.behaviour.may_repeat
-        if course.was_mended or verdict.cause is not Cause.BAD_ARGUMENTS or not is_safe:
+        is_asked_for = verdict.cause is Cause.BAD_ARGUMENTS and course.lost is None
+        if course.was_mended or not is_asked_for or not is_safe:
             return False
         course.was_mended = True
         arguments = self._mending(work, course.result) if self._mending is not None else None
@@ -181,6 +209,8 @@ def _judged(course: _Course) -> Verdict:
     """What the newest failure means, written down."""
     verdict = classify(course.result, course.work.record.contract)
     course.causes.append(verdict.cause.value)
+    if verdict.lost_its_answer:
+        course.lost = course.result
     course.work.trail.note(
         "failed",
         attempt=course.number,

@@ -23,10 +23,12 @@ from toolcrib_protocol.errors import (
     TOOL_TIMED_OUT,
     ErrorKind,
 )
+from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.result import REPAIRS_META, Result, Status
 from toolcrib_protocol.tool import Contract
 from toolcrib_registry.healing import ATTEMPTS_META
 from toolcrib_registry.interaction import Interaction
+from toolcrib_registry.pace import CALLS_TO_KNOW, Pace
 from toolcrib_registry.retry_budget import FLOOR
 
 if TYPE_CHECKING:
@@ -239,6 +241,64 @@ async def test_a_rule_against_repair_holds_for_refused_arguments_too() -> None:
     await ward.rule("tool:desk/take", repair="strict")
     await ward.call("desk/take", {"count": "many"})
     assert len(ward.sources["desk"].called) == 2
+
+
+@pytest.mark.promise("field-o45-writes-once")
+async def test_a_write_of_which_one_attempt_may_have_run_never_ends_as_not_called() -> None:
+    keyed = Contract.model_validate(
+        {
+            "group": "desk", "name": "order",
+            "behaviour": {"idempotency_key": {"place": "meta", "name": "key"}},
+            "degraded": {"result": "later"},
+        }
+    )  # fmt: skip
+    ward = await infirmary(desk=[keyed], other=[raw_tool("order")])
+    await ward.rule("tool:desk/order", equivalents=["other/order"])
+    away = fault(SOURCE_UNAVAILABLE)
+    provider = ward.sources["desk"]
+    provider.tools["order"] = faulty(fault(SOURCE_DISCONNECTED), then=always(away))
+    lost = await ward.call("desk/order")
+    assert lost.error is not None
+    assert (lost.status, lost.error.code) == (Status.NEEDS_HUMAN, OUTCOME_UNKNOWN)
+    provider.tools["order"] = faulty(fault(SOURCE_DISCONNECTED), then=always(away))
+    mine = await ward.call("desk/order", key="mine")
+    assert mine.error is not None
+    assert (mine.status, mine.error.code) == (Status.RETRYABLE_ERROR, SOURCE_DISCONNECTED)
+    assert ward.sources["other"].called == []
+
+
+@pytest.mark.promise("healing-retry")
+async def test_a_hang_of_a_tool_known_to_be_quick_leaves_time_for_another_attempt() -> None:
+    limits: list[float] = []
+
+    async def note(arguments: JsonObject, context: CallContext) -> Result:
+        limits.append(context.timeout_seconds)
+        if len(limits) == CALLS_TO_KNOW + 1:
+            raise fault(TOOL_TIMED_OUT)
+        ward.clock.advance(0.01)
+        return await echo(arguments, context)
+
+    ward = await infirmary(desk=[raw_tool("read", more=READS), raw_tool("write")])
+    ward.sources["desk"].tools = {"read": note, "write": note}
+    for _ in range(CALLS_TO_KNOW + 1):
+        assert (await ward.call("desk/read", timeout_seconds=10)).status is Status.SUCCESS
+    assert limits == [*[10.0] * CALLS_TO_KNOW, pytest.approx(4), pytest.approx(10)]
+    await ward.call("desk/write", timeout_seconds=10)
+    assert limits[-1] == 10  # what is not repeated is not cut
+
+
+def test_a_tool_that_is_slow_now_and_then_keeps_its_time() -> None:
+    pace, tool = Pace(), ToolId("desk", "report")
+    for seconds in (0.1, 20, 0.1, 0.1, 0.1):
+        pace.took(tool, seconds)
+    assert pace.first_attempt(tool, 30) == 30
+    for _ in range(1_000):
+        pace.took(tool, 0.1)
+    assert pace.first_attempt(tool, 30) == 12
+    assert pace.first_attempt(tool, 2) == 1
+    for number in range(10_050):
+        pace.took(ToolId("desk", f"t{number}"), 1)
+    assert pace.first_attempt(tool, 30) == 30  # forgotten
 
 
 @pytest.mark.promise("healing-time-limits")
