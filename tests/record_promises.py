@@ -67,4 +67,26 @@ CALL_RECORDS: Final[tuple[Promise, ...]] = (
         "What is captured is cut to a size.",
         "issue 4, section 3",
     ),
+    Promise(
+        "cli-calls",
+        "`toolcrib calls` lists records by tool, source, status, caller and time, `show` tells the "
+        "path of one call with times, `stats` sums up.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "cli-calls-follow",
+        "`toolcrib calls --follow` prints calls of every process as they end.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "cli-call-explain",
+        "`toolcrib call --explain` prints the path of the call beside its result.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "cli-capture",
+        "`toolcrib capture start` captures for some minutes, `calls show ID --raw` shows it; in "
+        "the database it is sealed.",
+        "issue 4, section 3",
+    ),
 )

@@ -26,6 +26,8 @@ PARTS: Final[dict[str, Part]] = {
     "cli": Part("toolcrib_adapters.surfaces.cli.app:main"),
     "cli.add": Part("toolcrib_adapters.surfaces.cli.add_command:register"),
     "cli.call": Part("toolcrib_adapters.surfaces.cli.call_command:register"),
+    "cli.calls": Part("toolcrib_adapters.surfaces.cli.calls_commands:register"),
+    "cli.capture": Part("toolcrib_adapters.surfaces.cli.capture_commands:register"),
     "cli.catalogue": Part("toolcrib_adapters.surfaces.cli.catalogue_commands:register"),
     "cli.declarations": Part("toolcrib_adapters.surfaces.cli.declaration_commands:register"),
     "cli.connect": Part("toolcrib_adapters.surfaces.cli.connect_command:register"),

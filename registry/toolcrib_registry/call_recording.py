@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.result import Result
     from toolcrib_registry.call import Call
     from toolcrib_registry.call_trail import CallTrail, TrailStep
+    from toolcrib_registry.repair import ArgumentRepair
 
 CANCELLED: Final = "cancelled"
 """The status of a call whose caller went away before it ended."""
@@ -87,7 +88,7 @@ def _facts(ended: EndedCall) -> JsonObject:
     facts["waited_seconds"] = _summed(trail.steps, WAITED)
     facts["upstream_seconds"] = _summed(trail.steps, UPSTREAM)
     if trail.sent is not None and trail.sent.repairs:
-        facts["repairs"] = [str(repair)[:_LONGEST_NAME] for repair in trail.sent.repairs]
+        facts["repairs"] = [_place(repair) for repair in trail.sent.repairs]
     where: JsonObject = {
         "range": call.version,
         "profile": call.view.name or None,
@@ -121,6 +122,12 @@ def _marks(result: Result) -> list[Json]:
     prefix = len(META_PREFIX)
     ours = [key for key in result.meta if key.startswith(META_PREFIX) and key not in _OWN]
     return [key[prefix : prefix + _LONGEST_FACT] for key in ours[:_MOST_MARKS]]
+
+
+def _place(repair: ArgumentRepair) -> str:
+    """Where something was repaired; in words it would be told what was there."""
+    guessed = "" if repair.is_certain else " (a near miss)"
+    return f"{repair.pointer or '/'}"[:_LONGEST_NAME] + guessed
 
 
 def _summed(steps: Sequence[TrailStep], fact: str) -> float:

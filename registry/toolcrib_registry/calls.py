@@ -160,6 +160,7 @@ class Calls:
             check_key(call.key)
         given = with_key_argument(call, record, given, trail.id)
         arguments = self._checked(record, given, rules)
+        trail.note("checked")
         source = snapshot.sources.get(record.source)
         sent_key = travelling_key(call, record, source, arguments.values, trail.id)
         limit = time_limit(snapshot, record, rules, call)

@@ -43,6 +43,8 @@ _PARTS_OF_COMMANDS: Final = {
     "search": "cli.search",
     "call": "cli.call",
     "read": "cli.read",
+    "calls": "cli.calls",
+    "capture": "cli.capture",
     "publish": "cli.publish",
     "profile": "cli.profile",
     "keys": "cli.keys",

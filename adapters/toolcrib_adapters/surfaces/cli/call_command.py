@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
 
+import anyio
 import typer
 
 from toolcrib_adapters.expansion import variables_in
@@ -14,18 +16,23 @@ from toolcrib_adapters.main import open_crib, open_store
 from toolcrib_adapters.surfaces.attach.greeting import RETIRING, differing
 from toolcrib_adapters.surfaces.attach.link import GONE, greeted
 from toolcrib_adapters.surfaces.attach.place import CAN_ATTACH, Place, RunAlone
+from toolcrib_adapters.surfaces.cli.call_report import as_document, report
 from toolcrib_adapters.surfaces.cli.output import EXIT_CODES
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_adapters.surfaces.cli.wishes import wish_of
 from toolcrib_protocol.errors import OUTCOME_UNKNOWN, SOURCE_UNAVAILABLE, ErrorKind, ToolError
 from toolcrib_protocol.json_value import dump_json, parse_json
-from toolcrib_protocol.result import Result
+from toolcrib_protocol.result import CALL_META, Result
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from toolcrib_adapters.surfaces.attach.link import Link
-    from toolcrib_protocol.json_value import Json, JsonObject
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.ports import CallRecord, CallRecordStore
+
+_RECORD_SECONDS: Final = 3.0
+_POLL_SECONDS: Final = 0.05
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +55,9 @@ def call(
         bool,
         typer.Option(help="Deliver as to an agent: a large result is kept, a preview printed."),
     ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the path of the call after its result.")
+    ] = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,14 +78,35 @@ def call(
         return await _called(session, wish, attach=attach)
 
     result = session.run(work)
+    record = session.run(partial(_record_of, session, result)) if explain else None
     if as_json:
-        session.output.document(_document(result))
+        explained = {} if record is None else {"record": as_document(record)}
+        session.output.document({**_document(result), **explained})
     elif result.error is None:
         session.output.line(result.text or dump_json(result.data, indent=2))
     else:
         session.output.failure(result.error)
+    for line in report(record) if record is not None and not as_json else ():
+        session.output.note(line)
     if result.error is not None:
         raise typer.Exit(EXIT_CODES[result.error.kind])
+
+
+async def _record_of(session: Session, result: Result) -> CallRecord | None:
+    """The record of the call, which is written a moment after its answer."""
+    call = result.meta.get(CALL_META)
+    if not isinstance(call, str):
+        return None
+    async with open_store(session.settings) as store:
+        records: CallRecordStore = load("store.call_records")(store.database)
+        with anyio.move_on_after(_RECORD_SECONDS):
+            while True:
+                record = await records.record(call)
+                if record is not None:
+                    return record
+                await anyio.sleep(_POLL_SECONDS)
+    session.output.note(f"the record of the call {call} has not been written yet")
+    return None
 
 
 async def _called(session: Session, wish: JsonObject, *, attach: bool) -> Result:
@@ -134,7 +165,7 @@ async def _answered(link: Link, wish: JsonObject) -> Result:
     return Result.from_mcp(answer)
 
 
-def _document(result: Result) -> Json:
+def _document(result: Result) -> JsonObject:
     return {
         "status": result.status.value,
         "data": result.data,
