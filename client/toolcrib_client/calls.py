@@ -28,16 +28,19 @@ class Call:
         name: a published name or a reference.
         arguments: for the tool.
         version: a range, for example `^2`; None for the newest.
+        key: an idempotency key: the same call with the same key is carried out once.
     """
 
     name: str
     arguments: JsonObject | None = None
     version: str | None = None
+    key: str | None = None
 
     def as_json(self) -> JsonObject:
         """The call as an entry of `call_tool`."""
         entry: JsonObject = {"name": self.name, "arguments": self.arguments or {}}
-        return entry if self.version is None else {**entry, "version": self.version}
+        more = {"version": self.version, "key": self.key}
+        return {**entry, **{name: value for name, value in more.items() if value is not None}}
 
 
 CallLike: TypeAlias = "Call | tuple[str, JsonObject]"

@@ -28,6 +28,7 @@ from toolcrib_client.timeouts import CALL_GRACE_SECONDS, Timeouts
 from toolcrib_client.tool_calls import read_tool_call
 from toolcrib_client.tool_formats import ToolDefinition, defined
 from toolcrib_client.wire_errors import read_error
+from toolcrib_protocol.call_meta import FRESH_META
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, UPSTREAM_PROTOCOL, ToolError
 from toolcrib_protocol.result import Result
 
@@ -149,7 +150,7 @@ class Crib:
             described += [self._description(entry) for entry in entries]
         return described
 
-    async def call(
+    async def call(  # noqa: PLR0913 - options, each given by its name
         self,
         name: str,
         arguments: JsonObject | None = None,
@@ -157,6 +158,8 @@ class Crib:
         version: str | None = None,
         timeout_seconds: float | None = None,
         on_progress: OnProgress | None = None,
+        key: str | None = None,
+        fresh: bool = False,
     ) -> Result:
         """What the tool brought back, failures too; `.unwrap()` raises their typed error.
 
@@ -167,10 +170,20 @@ class Crib:
             timeout_seconds: the limit for this call; None for the tool's own.
             on_progress: awaited with (progress, total or None, message or None) as the tool reports
                 it.
+            key: an idempotency key: the same call with the same key is carried out once, and its
+                answer given again.
+            fresh: ask the source, even if the crib remembers an answer.
         """
-        wish = Call(name, arguments, version).as_json()
+        wish = Call(name, arguments, version, key).as_json()
         request = self._call_request(wish, f"the call of {name!r}", timeout_seconds)
-        return await self._result(replace(request, on_progress=on_progress))
+        if fresh:
+            meta = request.params.get("_meta")
+            told = meta if isinstance(meta, dict) else {}
+            request.params["_meta"] = {**told, FRESH_META: True}
+        # A crib knows a call again by its key, so sending it twice is harmless.
+        return await self._result(
+            replace(request, on_progress=on_progress, may_repeat=key is not None)
+        )
 
     async def call_many(
         self, calls: Iterable[CallLike], *, timeout_seconds: float | None = None

@@ -15,8 +15,8 @@ from anyio.lowlevel import checkpoint
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS
 
-from toolcrib_adapters.surfaces.call_answers import direct_call
-from toolcrib_adapters.surfaces.caller_context import log_of, progress_of
+from toolcrib_adapters.surfaces.call_answers import direct_call, with_headers
+from toolcrib_adapters.surfaces.caller_context import log_of, progress_of, session_of
 from toolcrib_adapters.surfaces.caller_form import in_caller_form
 from toolcrib_adapters.surfaces.interaction.callers import interaction_of, refuse_lacking
 from toolcrib_adapters.surfaces.interaction.leaving import leaving_of
@@ -123,9 +123,9 @@ class AgentSurface:
         )
         view = self._tools.shown().sight.view
         asked = replace(asked, view=view, interaction=interaction_of(ctx), log=log_of(ctx))
-        asked = replace(asked, let_go=letting_go_of(ctx))
+        asked = replace(asked, let_go=letting_go_of(ctx), session=session_of(ctx))
         if ctx.request is not None:
-            asked = replace(asked, caller_headers=ctx.request.headers)
+            asked = with_headers(asked, ctx.request.headers)
         with leaving_of(ctx.request).scope():
             answer = await self._tasks.answered(ctx, asked, partial(self._formed, ctx))
             return lay_interim(answer) if "resultType" in answer else lay_beside(answer)

@@ -6,9 +6,11 @@ transports.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_adapters.surfaces.meta_tools import CALL_TOOL, META_TOOLS
+from toolcrib_protocol.call_meta import FRESH_META, KEY_META
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_protocol.result import META_PREFIX
 from toolcrib_protocol.result_list import results_as_mcp
@@ -28,6 +30,8 @@ TIMEOUT_META: Final = f"{META_PREFIX}timeout_seconds"
 """`_meta` key by which a caller sets its own limit."""
 WHOLE_META: Final = f"{META_PREFIX}whole_results"
 """`_meta` key by which a program, never a model, asks for results of any size."""
+KEY_HEADER: Final = "idempotency-key"
+"""The HTTP header that says what `KEY_META` says."""
 
 
 def direct_call(
@@ -47,7 +51,19 @@ def direct_call(
         report_progress=report_progress,
         meta=forwarded_meta(meta),
         takes_whole=meta.get(WHOLE_META) is True,
+        key=None if (key := meta.get(KEY_META)) is None else str(key),
+        is_fresh=meta.get(FRESH_META) is True,
     )
+
+
+def with_headers(call: Call, headers: Mapping[str, str]) -> Call:
+    """The call with the headers of its request, and the key that one of them may bring."""
+    key = headers.get(KEY_HEADER)
+    if call.key is None and key is not None:
+        # The draft for this header writes a string in quotes; many clients write it without.
+        is_quoted = len(key) > 1 and key[0] == key[-1] == '"'
+        call = replace(call, key=key[1:-1] if is_quoted else key)
+    return replace(call, caller_headers=headers)
 
 
 def forwarded_meta(meta: Mapping[str, object]) -> JsonObject:
@@ -71,7 +87,11 @@ async def call_tool(calls: Calls, wish: JsonObject, asked: Call) -> JsonObject:
     if isinstance(listed, list) and "name" not in wish:
         entries = [entry for entry in listed if isinstance(entry, dict)]
         # Progress of several calls under one token would run backwards, so lists report none.
-        made = [_one(entry, asked, report_progress=None) for entry in entries]
+        keyed = [_numbered(asked, number) for number in range(len(entries))]
+        made = [
+            _one(entry, one, report_progress=None)
+            for entry, one in zip(entries, keyed, strict=True)
+        ]
         return results_as_mcp([call.tool for call in made], await calls.call_many(made))
     if listed is not None or "name" not in wish:
         raise ToolError(
@@ -83,12 +103,17 @@ async def call_tool(calls: Calls, wish: JsonObject, asked: Call) -> JsonObject:
     return result.as_mcp()
 
 
+def _numbered(asked: Call, number: int) -> Call:
+    """The request for one of its calls: a key of the whole list is a key of each place in it."""
+    return asked if asked.key is None else replace(asked, key=f"{asked.key}#{number}")
+
+
 def _one(
     entry: JsonObject,
     asked: Call,
     report_progress: Callable[[Progress], Awaitable[None]] | None,
 ) -> Call:
-    name, version = str(entry["name"]), entry.get("version")
+    name, version, key = str(entry["name"]), entry.get("version"), entry.get("key")
     if name in META_TOOLS:
         raise ToolError(
             INVALID_ARGUMENTS,
@@ -107,4 +132,7 @@ def _one(
         view=asked.view,
         interaction=asked.interaction,
         takes_whole=asked.takes_whole,
+        key=key if isinstance(key, str) else asked.key,
+        session=asked.session,
+        is_fresh=asked.is_fresh,
     )

@@ -6,6 +6,7 @@ Read from the SDK's context of one request; used for calls of tools and for ever
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 import mcp_types as types
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _LEVEL: Final = "toolcrib.log_level"
 """Where the state of a connection keeps the level that its client set."""
+_SESSION: Final = "toolcrib.session"
 
 
 def progress_of(ctx: Context) -> Callable[[Progress], Awaitable[None]] | None:
@@ -45,6 +47,18 @@ def progress_of(ctx: Context) -> Callable[[Progress], Awaitable[None]] | None:
 def connection_of(ctx: Context) -> Connection:
     """The connection that a request came on; of the newer generation, one a request."""
     return ctx.session._connection  # noqa: SLF001 - the SDK has no public way to it
+
+
+def session_of(ctx: Context) -> str:
+    """What tells the conversations of one caller apart; empty where nothing does.
+
+    Requests of the newer generation over HTTP are each for themselves.
+    """
+    connection = connection_of(ctx)
+    if ctx.request is not None and connection.session_id is None:
+        return ""
+    name: str = connection.state.setdefault(_SESSION, connection.session_id or uuid4().hex)
+    return name
 
 
 def set_level(connection: Connection, level: str) -> None:

@@ -50,6 +50,7 @@ _ONE_CALL: Final[JsonObject] = {
     "name": {"type": "string"},
     "arguments": {"type": "object"},
     "version": {"type": "string", "description": "Range, e.g. ^1"},
+    "key": {"type": "string", "description": "Idempotency key of a write"},
 }
 
 _SEARCH_SCHEMA: Final = _schema(
@@ -94,6 +95,7 @@ _CALL_SCHEMA: Final = _schema(
                     "name": {"type": "string"},
                     "arguments": {"type": "object"},
                     "version": {"type": "string"},
+                    "key": {"type": "string"},
                 },
                 "name",
             ),

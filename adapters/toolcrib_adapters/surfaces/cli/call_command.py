@@ -48,6 +48,13 @@ def call(
     timeout: Annotated[
         float | None, typer.Option(help="Seconds; default: the tool's own or 30.", min=0.1)
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(help="An idempotency key: with the same key the call is carried out once."),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ask the source, even if an answer is remembered.")
+    ] = False,
     attach: Annotated[
         bool, typer.Option(help="Let a crib that runs already make the call.")
     ] = True,
@@ -74,6 +81,8 @@ def call(
             "arguments": parse_json(given),
             "timeout_seconds": timeout,
             "as_agent": as_agent,
+            "key": key,
+            "fresh": fresh,
         }
         return await _called(session, wish, attach=attach)
 

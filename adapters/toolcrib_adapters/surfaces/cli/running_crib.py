@@ -142,11 +142,12 @@ async def called(crib: Crib, wish: JsonObject) -> JsonObject:
 
     Args:
         crib: runs the source.
-        wish: `tool`, `arguments`, `timeout_seconds`, `as_agent` (large results are kept), and the
-            `revision` of the catalogue in which the command found the tool: a crib that has not
-            read it yet reads it first.
+        wish: `tool`, `arguments`, `timeout_seconds`, `as_agent` (large results are kept), `key`,
+            `fresh`, and the `revision` of the catalogue in which the command found the tool: a crib
+            that has not read it yet reads it first.
     """
     tool, timeout, revision = wish.get("tool"), wish.get("timeout_seconds"), wish.get("revision")
+    key = wish.get("key")
     if not isinstance(tool, str):
         return Result.failed(ToolError(INVALID_ARGUMENTS, f"{tool!r} names no tool")).as_mcp()
     if isinstance(revision, int):
@@ -156,6 +157,8 @@ async def called(crib: Crib, wish: JsonObject) -> JsonObject:
         wish.get("arguments"),
         timeout_seconds=float(timeout) if isinstance(timeout, int | float) else None,
         takes_whole=wish.get("as_agent") is not True,
+        key=key if isinstance(key, str) else None,
+        is_fresh=wish.get("fresh") is True,
     )
     try:
         source = crib.calls.resolve(call).source
