@@ -36,6 +36,12 @@ from toolcrib_registry.ports.handles import (
     HandleStore,
     KeptSize,
 )
+from toolcrib_registry.ports.ledger import (
+    EntryState,
+    LedgerEntry,
+    LedgerStore,
+    Owners,
+)
 from toolcrib_registry.ports.sealing import (
     Sealer,
 )
@@ -62,12 +68,16 @@ __all__ = [
     "Clock",
     "CribStore",
     "Encoder",
+    "EntryState",
     "HandleRecord",
     "HandleStore",
     "IndexStore",
     "KeptSize",
     "KeywordIndex",
+    "LedgerEntry",
+    "LedgerStore",
     "Notices",
+    "Owners",
     "Progress",
     "Provider",
     "Providers",

@@ -110,6 +110,21 @@ source_states = Table(
 )
 overlays = Table("overlays", metadata, *_tool_key(), *_text("facts"))
 declarations = Table("declarations", metadata, *_text("name", "facts"))
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("caller", AnyText),
+    Column("key", AnyText),
+    Column("tool", AnyText),
+    *_text("version", "digest", "owner"),
+    Column("lease", Float),
+    Column("began", Float),
+    *_text("state"),
+    Column("ended", Float),
+    Column("answer", LargeBinary),
+    Column("why", AnyText),
+)
 call_rules = Table("call_rules", metadata, *_text("scope", "facts"))
 asked = Table("asked", metadata, *_text("source"), Column("number", Integer))
 handles = Table(
