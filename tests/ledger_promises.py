@@ -19,4 +19,16 @@ LEDGER: Final = (
         "header) is refused before anything is called.",
         "issue 4, section 2",
     ),
+    Promise(
+        "ledger-intent-first",
+        "What is not declared to only read is written down durably before it is sent; if that "
+        "fails, nothing is sent.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "ledger-retention",
+        "Finished entries of the ledger are dropped after a day, those of unknown outcome after "
+        "thirty, in bounded steps.",
+        "issue 4, section 3",
+    ),
 )

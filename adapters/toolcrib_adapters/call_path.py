@@ -20,6 +20,7 @@ from toolcrib_registry.stages import Path
 if TYPE_CHECKING:
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.handles import Vault
+    from toolcrib_registry.ledger import Ledger
     from toolcrib_registry.ports import Clock
     from toolcrib_registry.stages import CallRecorder
 
@@ -40,7 +41,12 @@ class CallPath:
 
 
 def call_path(
-    catalogue: Catalogue, clock: Clock, *, recorder: CallRecorder | None = None, vault: Vault
+    catalogue: Catalogue,
+    clock: Clock,
+    *,
+    recorder: CallRecorder | None = None,
+    vault: Vault,
+    ledger: Ledger,
 ) -> CallPath:
     """The path of the calls of one crib.
 
@@ -49,9 +55,10 @@ def call_path(
         clock: its time.
         recorder: writes the calls down.
         vault: where large results are kept.
+        ledger: where calls that change something are written down.
     """
     checkers = Checkers()
     breaker = Breaker(clock)
     healing = Healing(clock, Fallbacks(catalogue), mending=ArgumentMending(checkers))
     kept = KeptResults(vault, HandleReader(vault, catalogue), catalogue, checkers)
-    return CallPath(Path((healing, breaker), kept, recorder), checkers, breaker)
+    return CallPath(Path((ledger, healing, breaker), kept, recorder), checkers, breaker)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.call_book import CallBook
     from toolcrib_registry.calls import Calls
     from toolcrib_registry.handles import Vault
+    from toolcrib_registry.ledger import Ledger
     from toolcrib_registry.ports import Clock, Sealer, SourceStates
     from toolcrib_registry.questions import ToolSearch
     from toolcrib_registry.records import SourceRecord
@@ -146,9 +147,14 @@ async def open_crib(
             load("store.call_records")(store.database), clock, captures
         )
         vault: Vault = load("vault")(load("store.handles")(store.database), sealer, clock)
-        parts: CallPath = load("call_path")(catalogue, clock, recorder=book, vault=vault)
+        ledger: Ledger = load("ledger")(
+            load("store.ledger")(store.database), load("owners")(), sealer, clock
+        )
+        parts: CallPath = load("call_path")(
+            catalogue, clock, recorder=book, vault=vault, ledger=ledger
+        )
         calls = load("calls")(catalogue, supervisor, path=parts.path, checkers=parts.checkers)
-        async with book.writing(), anyio.create_task_group() as tasks:
+        async with book.writing(), ledger.writing(), anyio.create_task_group() as tasks:
             tasks.start_soon(_hold_until_open, read_gate, search)
             await tasks.start(supervisor.run, catalogue, head_start_seconds)
             tasks.start_soon(search.run, catalogue, head_start_seconds)

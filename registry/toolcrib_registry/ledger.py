@@ -10,6 +10,7 @@ read pass at once. Retries are not decided here.
 from __future__ import annotations
 
 import logging
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -27,6 +28,8 @@ from toolcrib_registry.ports import EntryState, LedgerEntry
 from toolcrib_registry.stored_answers import read_answer, sealed_answer
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from toolcrib_registry.ports import Clock, LedgerStore, Owners, Sealer
     from toolcrib_registry.stages import Onward
     from toolcrib_registry.work import Work
@@ -68,8 +71,19 @@ class Ledger:
         self._clock = clock
         self._open: dict[str, anyio.Event] = {}
 
-    async def run(self) -> None:
-        """Say again and again that the calls under way have a living owner, until cancelled."""
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        """While the block runs, calls under way have a living owner; at its end all is written."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._renew)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+                with anyio.CancelScope(shield=True):
+                    await self._store.aclose()
+
+    async def _renew(self) -> None:
         while True:
             await self._clock.sleep(RENEW_SECONDS)
             if self._open:

@@ -33,7 +33,7 @@ class SqlLedger:
         self._writer = GroupCommit(database)
         self._readers = CapacityLimiter(_READERS)
         dialect = sqlite if database.is_sqlite else postgresql
-        self._insert_new = dialect.insert(ledger).on_conflict_do_nothing()
+        self._insert_new = dialect.insert(ledger).on_conflict_do_nothing().returning(ledger.c.id)
 
     async def begin(self, entry: LedgerEntry) -> LedgerEntry | None:
         """Write `entry` down, or return the one that has its key.
@@ -92,7 +92,7 @@ class SqlLedger:
         if entry.key is None:
             connection.execute(insert(ledger), _row(entry))
             return None
-        if connection.execute(self._insert_new, _row(entry)).rowcount == 1:
+        if connection.execute(self._insert_new, _row(entry)).first() is not None:
             return None
         same = (ledger.c.caller == entry.caller) & (ledger.c.key == entry.key)
         found = connection.execute(select(ledger).where(same)).one_or_none()

@@ -113,7 +113,7 @@ declarations = Table("declarations", metadata, *_text("name", "facts"))
 ledger = Table(
     "ledger",
     metadata,
-    Column("id", Text, primary_key=True),
+    Column("id", AnyText, primary_key=True),
     Column("caller", AnyText),
     Column("key", AnyText),
     Column("tool", AnyText),
