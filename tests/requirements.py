@@ -19,6 +19,7 @@ from tests.promise import Promise
 from tests.record_promises import CALL_RECORDS
 from tests.repair_promises import REPAIR
 from tests.upstream_life_promises import HTTP_WEATHER, UPSTREAM_LIFE
+from tests.version_promises import VERSIONS
 
 HOUSE: Final = (
     Promise(
@@ -1474,4 +1475,5 @@ PROMISES: Final = (
     *HEALING,
     *HANDLES,
     *CALL_RECORDS,
+    *VERSIONS,
 )

@@ -108,6 +108,7 @@ def of(**values: Json) -> JsonObject:
         # Listed values.
         (of(sort_order="Price Low"), of(sort_order="price_low")),
         (of(sort_order="rateing"), of(sort_order="rating")),
+        (of(sort_order="ating"), of(sort_order="rating")),
         # Wrapped.
         ({"arguments": GOLD}, GOLD),
         ({"name": "travel.book", "parameters": GOLD}, GOLD),
@@ -205,6 +206,7 @@ def test_the_callers_own_value_stays_as_it_was() -> None:
     ("names", "given"),
     [
         (["active"], "inactive"),
+        (["async"], "sync"),
         (["descending"], "ascending"),
         (["source_id"], "source_ip"),
         (["address1"], "address2"),

@@ -23,7 +23,7 @@ _SEPARATORS: Final = re.compile(r"[\W_]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _DIGITS: Final = re.compile(r"\d+")
 _SHORT: Final = 3
-_SWAPPED: Final = 4
+_SWAPPED: Final = 3
 """From so many letters on, two neighbours in the wrong order are a slip."""
 
 
@@ -68,10 +68,15 @@ def _is_misspelling(name: str, other: str) -> bool:
     mine, theirs = folded(name), folded(other)
     if _DIGITS.findall(mine) != _DIGITS.findall(theirs):
         return False
-    if mine[:1] != theirs[:1] and mine[:2] != theirs[1::-1]:
+    if mine[:1] != theirs[:1] and mine[:2] != theirs[1::-1] and not _lost_its_first(mine, theirs):
         # `active` and `inactive`, `ascending` and `descending`.
         return False
     return not _differs_in_a_short_part(name, other)
+
+
+def _lost_its_first(mine: str, theirs: str) -> bool:
+    """Whether only the first letter was lost; `sync` is not what is left of `async`."""
+    return len(mine) > _SHORT and theirs[1:] == mine and theirs[:1] != "a"
 
 
 def _differs_in_a_short_part(name: str, other: str) -> bool:
