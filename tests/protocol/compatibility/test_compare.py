@@ -103,6 +103,10 @@ def test_taking_less_than_before_is_major_and_taking_more_is_minor(
             {"type": "array", "prefixItems": [WHOLE], "maxItems": 1},
         ),
         ({**WHOLE, "not": TEXT}, WHOLE),
+        (
+            {"type": "object", "required": ["x", "y"]},
+            {"type": "object", "required": ["x", "y"], "minProperties": 2},
+        ),
     ],
 )
 def test_the_same_said_in_another_way_is_at_most_a_patch(old: Any, new: Any) -> None:
