@@ -31,4 +31,51 @@ LEDGER: Final = (
         "thirty, in bounded steps.",
         "issue 4, section 3",
     ),
+    Promise(
+        "ledger-once-per-key",
+        "A call with an idempotency key is carried out once: a second one, in the same process or "
+        "another, waits for the first and gets its answer, also after a restart.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "ledger-key-conflict",
+        "A key that came with another tool or other arguments is a conflict; keys are each "
+        "caller's own, and never made of arguments.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "ledger-failures-not-kept",
+        "A failure that had no effect, or that the tool itself told, is not kept: the same call "
+        "with the same key may be tried again.",
+        "field case O-45",
+    ),
+    Promise(
+        "ledger-lost-stays-unknown",
+        "A write whose answer was lost is of unknown outcome, and is not made again with its key, "
+        "until a person settles it.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "ledger-known-key-goes-again",
+        "A lost write whose key the tool knows may be sent again with that key.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "ledger-dead-owner",
+        "What a process was carrying out when it died is of unknown outcome, and told so at once "
+        "on the same machine; a living one is never taken for dead while its lease is renewed.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "ledger-answers-sealed",
+        "Answers in the ledger are encrypted and bounded; one that is not kept is told to be done, "
+        "and is never brought about by calling again.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "field-o45-keys",
+        "Same key and same arguments: one write however often it is called; other arguments: a "
+        "conflict; lost: `outcome_unknown`, also across restarts.",
+        "field case O-45",
+    ),
 )
