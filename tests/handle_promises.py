@@ -131,4 +131,16 @@ HANDLES: Final[tuple[Promise, ...]] = (
         "What one source said goes to another group's source only where the operator allows it.",
         "issue 4, section 3",
     ),
+    Promise(
+        "client-kept-results",
+        "A program takes whole results or reads in kept ones; a model's tool call gets the "
+        "preview, and handles go from tool to tool.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "cli-read",
+        "`toolcrib read` prints a kept result or a part of it; what cannot be read is refused "
+        "with what would be right.",
+        "issue 4, section 3",
+    ),
 )

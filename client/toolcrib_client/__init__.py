@@ -22,6 +22,7 @@ from toolcrib_client.failures import (
     UnknownTool,
 )
 from toolcrib_client.hits import Hit, PublishReceipt, SearchAnswer, ToolDescription
+from toolcrib_client.kept_results import handle_of
 from toolcrib_client.timeouts import Timeouts
 from toolcrib_protocol.errors import ErrorKind, ToolError
 from toolcrib_protocol.function_tool import tool
@@ -60,6 +61,7 @@ __all__ = [
     "ToolFailed",
     "ToolTimedOut",
     "UnknownTool",
+    "handle_of",
     "tool",
 ]
 

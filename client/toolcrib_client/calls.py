@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from toolcrib_client.failures import failure, with_typed_error
 from toolcrib_protocol.errors import UPSTREAM_PROTOCOL, ErrorKind, ToolError
@@ -11,13 +11,17 @@ from toolcrib_protocol.result import ERROR_META, META_PREFIX, Result
 from toolcrib_protocol.result_list import results_from_mcp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from toolcrib_protocol.json_value import JsonObject
+
+T = TypeVar("T")
 
 MOST_CALLS_AT_ONCE: Final = 50
 """How many calls one request may carry."""
 TIMEOUT_META: Final = f"{META_PREFIX}timeout_seconds"
+WHOLE_META: Final = f"{META_PREFIX}whole_results"
+"""Asks for results of any size: a program has room for them, a model has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +83,9 @@ def results_of(answer: JsonObject, calls: Sequence[Call]) -> list[Result]:
         text = f"{len(results)} results came back for {len(calls)} calls"
         return [Result.failed(failure(UPSTREAM_PROTOCOL, text))] * len(calls)
     return [with_typed_error(result) for result in results]
+
+
+def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The items, at most `size` at a time."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

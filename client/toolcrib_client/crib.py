@@ -14,14 +14,17 @@ from pydantic import TypeAdapter, ValidationError
 from toolcrib_client.calls import (
     MOST_CALLS_AT_ONCE,
     TIMEOUT_META,
+    WHOLE_META,
     Call,
     as_call,
+    batches,
     result_of,
     results_of,
 )
 from toolcrib_client.connection import Connection, Request
 from toolcrib_client.failures import failure, typed
 from toolcrib_client.hits import PublishReceipt, SearchAnswer, ToolDescription
+from toolcrib_client.kept_results import reading, value_read
 from toolcrib_client.publication import read_publication
 from toolcrib_client.target import read_target
 from toolcrib_client.timeouts import CALL_GRACE_SECONDS, Timeouts
@@ -33,7 +36,7 @@ from toolcrib_protocol.errors import INVALID_ARGUMENTS, UPSTREAM_PROTOCOL, ToolE
 from toolcrib_protocol.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
     from toolcrib_client.calls import CallLike
     from toolcrib_client.link import Mode, OnProgress
@@ -130,7 +133,7 @@ class Crib:
         given: JsonObject = {key: value for key, value in options.items() if value is not None}
         answers = [
             await self._read("search_tools", {"queries": [*some], **given}, _SEARCH_ANSWER)
-            for some in _batches(queries, _MOST_QUERIES)
+            for some in batches(queries, _MOST_QUERIES)
         ]
         return SearchAnswer.joined(answers)
 
@@ -142,7 +145,7 @@ class Crib:
         """
         listed = [names] if isinstance(names, str) else list(names)
         described: list[ToolDescription] = []
-        for some in _batches(listed, _MOST_NAMES):
+        for some in batches(listed, _MOST_NAMES):
             result = await self._asked("describe_tools", {"names": [*some]})
             entries = result.data.get("tools") if isinstance(result.data, dict) else None
             if not isinstance(entries, list):
@@ -160,6 +163,7 @@ class Crib:
         on_progress: OnProgress | None = None,
         key: str | None = None,
         fresh: bool = False,
+        whole: bool = True,
     ) -> Result:
         """What the tool brought back, failures too; `.unwrap()` raises their typed error.
 
@@ -173,13 +177,12 @@ class Crib:
             key: an idempotency key: the same call with the same key is carried out once, and its
                 answer given again.
             fresh: ask the source, even if the crib remembers an answer.
+            whole: take a large result as it is; False: a preview and a handle (`handle_of`), for
+                `read` or as `{"$handle": handle}` in other arguments.
         """
         wish = Call(name, arguments, version, key).as_json()
-        request = self._call_request(wish, f"the call of {name!r}", timeout_seconds)
-        if fresh:
-            meta = request.params.get("_meta")
-            told = meta if isinstance(meta, dict) else {}
-            request.params["_meta"] = {**told, FRESH_META: True}
+        meta: JsonObject = {WHOLE_META: whole, **({FRESH_META: True} if fresh else {})}
+        request = self._call_request(wish, f"the call of {name!r}", timeout_seconds, meta)
         # A crib knows a call again by its key, so sending it twice is harmless.
         return await self._result(
             replace(request, on_progress=on_progress, may_repeat=key is not None)
@@ -195,7 +198,7 @@ class Crib:
             timeout_seconds: the limit for each call; None for the tools' own.
         """
         results: list[Result] = []
-        for some in _batches([as_call(call) for call in calls], MOST_CALLS_AT_ONCE):
+        for some in batches([as_call(call) for call in calls], MOST_CALLS_AT_ONCE):
             wish: JsonObject = {"calls": [call.as_json() for call in some]}
             request = self._call_request(wish, f"the {len(some)} calls", timeout_seconds)
             try:
@@ -203,6 +206,28 @@ class Crib:
             except ToolError as error:
                 results += [Result.failed(error)] * len(some)
         return results
+
+    async def read(
+        self,
+        handle: str,
+        path: str | None = None,
+        *,
+        filter: str | None = None,  # noqa: A002 - the word of `read_result`
+        range: tuple[int, int] | None = None,  # noqa: A002 - the same
+    ) -> Json:
+        """What a crib kept under a handle, or a part of it.
+
+        Args:
+            handle: from `handle_of` a result.
+            path: from the whole value on: `rows[5].name`.
+            filter: an expression over `it`: `[r.name for r in it.rows if r.price > 3]`.
+            range: from which character of a text or item of a list, and before which.
+
+        Raises:
+            ToolError: typed; `unknown_handle`, `invalid_expression`, `expression_budget`.
+        """
+        wish = reading(handle, path, filter, range)
+        return value_read(await self._asked("read_result", wish, {WHOLE_META: True}))
 
     async def publish(self, *what: Publishable, source: str | None = None) -> PublishReceipt:
         """Register tools with the crib while it runs; publishing the same again changes nothing.
@@ -288,7 +313,7 @@ class Crib:
             return Result.failed(typed(error))
         if call.name in META_TOOLS:
             return await self._called(call.name, arguments)
-        return await self.call(call.name, arguments)
+        return await self.call(call.name, arguments, whole=False)
 
     async def _called(self, tool: str, arguments: JsonObject) -> Result:
         """The result of a meta-tool that does things."""
@@ -303,17 +328,28 @@ class Crib:
         except ToolError as error:
             return Result.failed(error)
 
-    def _call_request(self, wish: JsonObject, what: str, timeout_seconds: float | None) -> Request:
-        params: JsonObject = {"name": "call_tool", "arguments": wish}
+    def _call_request(
+        self,
+        wish: JsonObject,
+        what: str,
+        timeout_seconds: float | None,
+        meta: JsonObject | None = None,
+    ) -> Request:
+        told: JsonObject = {WHOLE_META: True, **(meta or {})}
         seconds = self._timeouts.call_seconds
         if timeout_seconds is not None:
-            params["_meta"] = {TIMEOUT_META: timeout_seconds}
+            told[TIMEOUT_META] = timeout_seconds
             seconds = timeout_seconds + CALL_GRACE_SECONDS
+        params: JsonObject = {"name": "call_tool", "arguments": wish, "_meta": told}
         return Request("tools/call", params, what, seconds)
 
-    async def _asked(self, tool: str, arguments: JsonObject) -> Result:
+    async def _asked(
+        self, tool: str, arguments: JsonObject, meta: JsonObject | None = None
+    ) -> Result:
         """The result of a meta-tool that only reads."""
         params: JsonObject = {"name": tool, "arguments": arguments}
+        if meta is not None:
+            params["_meta"] = meta
         seconds = self._timeouts.question_seconds
         return result_of(
             await self._connection.request(
@@ -363,8 +399,3 @@ class Crib:
             f"{self._connection.target} one?"
         )
         return failure(UPSTREAM_PROTOCOL, text)
-
-
-def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

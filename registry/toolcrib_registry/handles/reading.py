@@ -120,8 +120,8 @@ class HandleReader:
         kept = await self.found(wish.handle, call)
         most = LARGEST_RESULT if call.takes_whole else DEFAULT_READ_BYTES
         selection = Selection.read(wish.path, wish.filter)
-        is_listed = kept.facts.get("is_list") is True
-        if selection.is_whole and not is_listed and not _is_small(kept, most):
+        is_text = selection.is_whole and kept.facts.get("is_list") is not True
+        if is_text and (wish.range is not None or kept.record.size > most):
             return await self._characters(kept, wish.range, most)
         value = await self._picked(kept, selection)
         return _piece(value, wish.range, most, has_blocks=_has_blocks(kept))
@@ -164,10 +164,6 @@ class HandleReader:
         start, end = _bounds(wanted, stream.characters)
         text = await self._vault.text(kept, stream, start, min(end, start + most))
         return _text_piece(text, start, end, stream.characters, most)
-
-
-def _is_small(kept: Kept, most: int) -> bool:
-    return kept.record.size <= most
 
 
 def _has_blocks(kept: Kept) -> bool:
