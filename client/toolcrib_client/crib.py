@@ -347,9 +347,7 @@ class Crib:
         self, tool: str, arguments: JsonObject, meta: JsonObject | None = None
     ) -> Result:
         """The result of a meta-tool that only reads."""
-        params: JsonObject = {"name": tool, "arguments": arguments}
-        if meta is not None:
-            params["_meta"] = meta
+        params: JsonObject = {"name": tool, "arguments": arguments, "_meta": meta or {}}
         seconds = self._timeouts.question_seconds
         return result_of(
             await self._connection.request(
