@@ -20,12 +20,14 @@ class Attempts:
         tool_seconds: how long upstreams and proxies took, all attempts together.
         first_fault: when the first fault had its effect, on the monotonic clock; None for none.
         stood_in: whether another tool than the one asked for was reached.
+        start_seconds: how long upstreams that had died took to be there again, after the fault.
     """
 
     count: int = 0
     tool_seconds: float = 0.0
     first_fault: float | None = None
     stood_in: bool = False
+    start_seconds: float = 0.0
 
 
 def _lines(folder: Path, pattern: str) -> list[dict[str, Any]]:
@@ -38,10 +40,13 @@ def attempts(folder: Path) -> dict[str, Attempts]:
     events: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for entry in _lines(folder, "arrivals-*.jsonl"):
         events[entry["case"]].append(entry)
-    return {case: _attempts(sorted(e, key=lambda x: float(x["at"]))) for case, e in events.items()}
+    # What has no case is what happened to the sources themselves.
+    starts = [(e["since"], e["at"]) for e in events.pop("", []) if e["what"] == "up"]
+    found = {case: sorted(e, key=lambda x: float(x["at"])) for case, e in events.items()}
+    return {case: _attempts(entries, starts) for case, entries in found.items()}
 
 
-def _attempts(events: list[dict[str, Any]]) -> Attempts:
+def _attempts(events: list[dict[str, Any]], starts: list[tuple[float, float]]) -> Attempts:
     arrived = [e for e in events if e["what"] == "arrived"]
     faults = [e["at"] for e in events if e["what"] == "fault"]
     seconds = 0.0
@@ -53,7 +58,9 @@ def _attempts(events: list[dict[str, Any]]) -> Attempts:
         seconds += until - begin["at"]
     first = min(faults, default=None)
     tools = {e["tool"] for e in arrived}
-    return Attempts(len(arrived), seconds, first, len(tools) > 1)
+    ended = events[-1]["at"]
+    down = sum(max(0.0, min(up, ended) - max(since, first or ended)) for since, up in starts)
+    return Attempts(len(arrived), seconds, first, len(tools) > 1, down)
 
 
 def effects(folder: Path) -> dict[str, list[dict[str, Any]]]:

@@ -91,9 +91,9 @@ class Figures:
         ]
 
     def own_recoveries(self) -> list[float]:
-        """The same without chosen waits and without the tools' time, for all healed faults."""
+        """The same without chosen waits, the tools' time and their starts, for healed faults."""
         return [
-            max(0.0, o.seconds - o.attempts.tool_seconds - _waited(o))
+            max(0.0, o.seconds - o.attempts.tool_seconds - o.attempts.start_seconds - _waited(o))
             for o in self.outcomes
             if o.attempts.first_fault is not None
             and o.verdict is Verdict.DONE

@@ -182,10 +182,11 @@ class HttpProxy:
             port = int(front.server_address[1])
             self._close(front)
             self.book.write("down", "")
+            died = time.monotonic()
             upstream.wait()
             upstream = self._started()
             front = self._front(port)
-            self.book.write("back", "")
+            self.book.write("up", "", since=died)
         upstream.kill()
 
     def _started(self) -> subprocess.Popen[str]:

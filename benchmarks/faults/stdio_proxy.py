@@ -37,6 +37,9 @@ class StdioProxy:
         self._asking = threading.Lock()
         self._writing = threading.Lock()
         (folder / f"pid-{source}").write_text(str(os.getpid()))
+        # The upstream is asked first, so that its own start is part of this, too.
+        self._asked({"jsonrpc": "2.0", "id": "up", "method": "ping"})
+        self._book.write("up", "", since=_started_at())
 
     def run(self) -> None:
         """Carry every line; end with the input."""
@@ -102,6 +105,12 @@ class StdioProxy:
         with self._writing:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
+
+
+def _started_at() -> float:
+    """When this process was made, on the monotonic clock; to a hundredth of a second."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    return int(fields[19]) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -91,9 +91,12 @@ class Soaked:
         params = {"name": name, "arguments": arguments, "_meta": ENVELOPE}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         try:
-            told = (await http.post(self.url, json=body, headers=headers)).json()
-        except (httpx2.HTTPError, ValueError) as error:
+            response = await http.post(self.url, json=body, headers=headers)
+            told = response.json()
+        except httpx2.HTTPError as error:
             return {"lost": repr(error)}
+        except ValueError:
+            return {"lost": f"HTTP {response.status_code} {response.text[:100]}"}
         result: dict[str, Any] = told.get("result") or {"lost": str(told)}
         return result
 

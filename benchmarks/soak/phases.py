@@ -54,8 +54,16 @@ async def warm(crib: Soaked) -> None:
 
 
 async def healthy(crib: Soaked, callers: int, seconds: float, rate: float) -> dict[str, Any]:
-    """Callers with pauses, so that `rate` calls a second come in; what it held meanwhile."""
+    """Callers with pauses, so that `rate` calls a second come in; what it held meanwhile.
+
+    A fifth of that again afterwards tells a leak from what a first load brings: pools fill once.
+    """
     dice = random.Random(7)
+
+    def think() -> float:
+        # Uniform from nothing to twice the mean.
+        return dice.random() * 2 * callers / rate
+
     samples: list[Holding] = []
 
     async def watch() -> None:
@@ -68,11 +76,14 @@ async def healthy(crib: Soaked, callers: int, seconds: float, rate: float) -> di
         many = Callers(crib, http, crib.sources)
         async with anyio.create_task_group() as group:
             group.start_soon(watch)
-            # Uniform from nothing to twice the mean.
-            await many.run(callers, seconds, lambda: dice.random() * 2 * callers / rate)
+            await many.run(callers, seconds, think)
             group.cancel_scope.cancel()
     await anyio.sleep(QUIET_SECONDS)
     after = crib.holding()
+    async with _client() as http:
+        await Callers(crib, http, crib.sources).run(callers, seconds / 5, think)
+    await anyio.sleep(QUIET_SECONDS)
+    again = crib.holding()
     early = [s for s in samples if s.at < samples[0].at + seconds / 4] or samples
     late = [s for s in samples if s.at > samples[-1].at - seconds / 4] or samples
     tally = many.tally
@@ -90,6 +101,7 @@ async def healthy(crib: Soaked, callers: int, seconds: float, rate: float) -> di
         "rss_mib_late": statistics.median(s.rss_mib for s in late),
         "before": asdict(before),
         "after": asdict(after),
+        "after_more": asdict(again),
     }
 
 
