@@ -76,7 +76,6 @@ async def test_all_pages_of_the_tool_list_are_read(any_crib: Crib) -> None:
         "search_tools",
         "describe_tools",
         "call_tool",
-        "read_result",
     ]
 
 

@@ -107,7 +107,7 @@ async def test_unknown_names_and_formats_are_errors(crib: Crib) -> None:
 
 async def test_meta_tools_are_offered_in_any_form(crib: Crib) -> None:
     names = [tool["name"] for tool in await crib.meta_tools("anthropic")]
-    assert names == ["search_tools", "describe_tools", "call_tool", "read_result"]
+    assert names == ["search_tools", "describe_tools", "call_tool"]
 
 
 def test_descriptions_too_long_for_openai_are_cut_for_openai_only() -> None:
