@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Final
 from toolcrib_protocol.errors import (
     AT_CAPACITY,
     BREAKER_OPEN,
+    INVALID_ARGUMENTS,
     NEEDS_INPUT,
     OUTCOME_UNKNOWN,
     SOURCE_UNAVAILABLE,
     TOOL_FAILED,
+    UNKNOWN_TOOL,
     UPSTREAM_PROTOCOL,
     ErrorKind,
     ToolError,
@@ -166,16 +168,22 @@ def as_told(error: ToolError, verdict: Verdict, contract: Contract, *, has_key: 
             ErrorKind.NEEDS_HUMAN,
             {**error.details, "cause": error.code},
         )
+    code = UNKNOWN_TOOL if verdict.cause is Cause.TOOL_GONE and _is_vague(error) else error.code
     # Where the tool answered, its failure stays a failure: nobody is told to repeat a write.
     kind = verdict.kind
     if kind is ErrorKind.RETRYABLE and not is_harmless:
         kind = error.kind if error.kind is not ErrorKind.RETRYABLE else ErrorKind.FATAL
-    if kind is error.kind and error.code == TOOL_FAILED:
+    if kind is error.kind and code == error.code == TOOL_FAILED:
         return error
     facts: JsonObject = {_WHY: verdict.cause.value, "what_to_do": verdict.what_to_do}
     if verdict.retry_after is not None:
         facts["retry_after_seconds"] = verdict.retry_after
-    return ToolError(error.code, error.message, kind, {**facts, **error.details})
+    return ToolError(code, error.message, kind, {**facts, **error.details})
+
+
+def _is_vague(error: ToolError) -> bool:
+    """Whether a code says less than what is known: the JSON-RPC code was looked at."""
+    return error.code in {INVALID_ARGUMENTS, TOOL_FAILED} and "jsonrpc_code" in error.details
 
 
 def _verdict(meaning: Meaning, told_by: Teller, code: str, wait: float | None = None) -> Verdict:
@@ -240,6 +248,9 @@ def _by_http(error: ToolError) -> Verdict | None:
 def _by_jsonrpc(error: ToolError) -> Verdict | None:
     code = error.details.get("jsonrpc_code")
     meaning = tables.BY_JSONRPC_CODE.get(code) if isinstance(code, int) else None
+    if meaning is tables.REFUSED_ARGUMENTS and tables.UNKNOWN_TOOL_WORDS.search(error.message):
+        # The specification has one code for both; neither did anything.
+        meaning = tables.NO_SUCH_TOOL
     return None if meaning is None else _verdict(meaning, Teller.JSON_RPC, str(code))
 
 

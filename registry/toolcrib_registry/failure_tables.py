@@ -149,6 +149,8 @@ OTHER_REFUSAL: Final = _REFUSED
 OTHER_FAULT: Final = _BROKEN
 """Any other 5xx."""
 
+REFUSED_ARGUMENTS: Final = _BAD
+NO_SUCH_TOOL: Final = _GONE
 BY_JSONRPC_CODE: Final[Mapping[int, Meaning]] = {
     -32700: _REFUSED,
     -32600: _REFUSED,
@@ -203,17 +205,19 @@ BY_WORD: Final[Mapping[str, Meaning]] = {
 """What codes in a structured error mean that no contract declares. The tool ran: what it did
 before it failed nobody can say, so none of them makes a write repeatable."""
 
+_UNKNOWN_TOOL: Final = r"\bunknown tool\b|\btool .{0,140}not found\b"
+UNKNOWN_TOOL_WORDS: Final = re.compile(_UNKNOWN_TOOL, re.IGNORECASE)
 _HTTP_IN_TEXT: Final = r"\b(?:http|status|code|error)(?:\s+(?:status|code|error))*\W{0,3}"
 BY_TEXT: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), meaning)
     for pattern, meaning in (
+        (_UNKNOWN_TOOL + r"|-32601", _SAID_GONE),
         (
             r"-32602|input validation error|validation errors? for\b|invalid (?:arguments?|param"
             r"eters?|params)\b|is a required property|missing (?:a )?required "
             r"(?:argument|param|field|propert)|is not of type|unexpected (?:keyword )?argument",
             _SAID_BAD,
         ),
-        (r"\bunknown tool\b|\btool .{0,140}not found\b|-32601", _SAID_GONE),
         (
             r"\brate[- ]?limit(?:ed|s? exceeded|s? reached|ing| error)|too many requests|"
             r"\bthrottl(?:ed|ing)\b|" + _HTTP_IN_TEXT + r"429\b",

@@ -29,9 +29,8 @@ LONGEST_BREAKER_WAIT_SECONDS: Final = 2.0
 _SPREAD: Final = 0.1
 """How much longer than it was asked to a call waits, at most: not all come back at once."""
 _FEWER: Final[Mapping[Cause, int]] = {
-    Cause.UNREADABLE: 1,
-    Cause.TIMED_OUT: 1,
-    Cause.SOURCE_FAULT: 2,
+    Cause.UNREADABLE: 2,
+    Cause.TIMED_OUT: 2,
     Cause.TOOL_SAID: 1,
 }
 """What is most likely the same next time is not tried as often."""

@@ -22,6 +22,7 @@ from toolcrib_protocol.errors import (
     TOOL_CRASHED,
     TOOL_FAILED,
     TOOL_TIMED_OUT,
+    UNKNOWN_TOOL,
     UPSTREAM_PROTOCOL,
     ErrorKind,
     ToolError,
@@ -43,6 +44,12 @@ READ = Contract.model_validate({"group": "g", "name": "r", "behaviour": {"read_o
 def failed(code: str, kind: ErrorKind = FATAL, **details: Json) -> Result:
     """A failure that the path or an adapter tells."""
     return Result.failed(ToolError(code, f"told as {code}", kind, dict(details)))
+
+
+def gone(code: int) -> Result:
+    """How a source says that it has no such tool."""
+    text = "'desk' refused the call: Unknown tool: t"
+    return Result.failed(ToolError(INVALID_ARGUMENTS, text, FATAL, {"jsonrpc_code": code}))
 
 
 def said(text: str, data: Json = None, meta: JsonObject | None = None) -> Result:
@@ -89,6 +96,7 @@ def said(text: str, data: Json = None, meta: JsonObject | None = None) -> Result
         (failed(UPSTREAM_PROTOCOL, http_status=200), Cause.UNREADABLE, UNKNOWN, FATAL),
         (failed(INVALID_ARGUMENTS, jsonrpc_code=-32602), Cause.BAD_ARGUMENTS, NONE, FATAL),
         (failed(TOOL_FAILED, jsonrpc_code=-32601), Cause.TOOL_GONE, NONE, FATAL),
+        (gone(-32602), Cause.TOOL_GONE, NONE, FATAL),
         (failed(TOOL_FAILED, jsonrpc_code=-32603), Cause.SOURCE_FAULT, UNKNOWN, AGAIN),
         (failed(TOOL_FAILED, jsonrpc_code=-32050), Cause.TOOL_SAID, UNKNOWN, FATAL),
         (failed(TOOL_FAILED, jsonrpc_code=-32602, http_status=400), Cause.BAD_ARGUMENTS, NONE,
@@ -248,6 +256,13 @@ def test_a_failure_that_a_tool_answered_stays_its_own() -> None:
     assert (told.status, told.content) == (Status.RETRYABLE_ERROR, busy.content)
     assert told.error.details["why"] == "source_fault"
     assert told_honestly(Result(), WRITE) == Result()
+
+
+def test_a_tool_that_is_gone_is_told_as_such_whatever_code_its_source_uses() -> None:
+    for lost in (gone(-32602), failed(TOOL_FAILED, jsonrpc_code=-32601)):
+        told = told_honestly(lost, WRITE)
+        assert told.error is not None
+        assert (told.error.code, told.status) == (UNKNOWN_TOOL, Status.FATAL_ERROR)
 
 
 def test_a_crib_does_not_tell_anybody_to_repeat_a_write_that_its_tool_answered() -> None:

@@ -48,7 +48,7 @@ def test_it_ends_when_repeating_is_not_harmless_or_tries_or_time_are_used_up() -
     assert next_step(replace(FIRST, seconds_left=0.01), 0.5) == NO_TIME
     unreadable = replace(FIRST, verdict=replace(LOST, cause=Cause.UNREADABLE))
     assert isinstance(next_step(unreadable, 0.5), Pause)
-    assert next_step(replace(unreadable, number=2), 0.5) == USED_UP
+    assert next_step(replace(unreadable, number=3), 0.5) == USED_UP
 
 
 @pytest.mark.promise("healing-retry-after")
