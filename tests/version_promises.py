@@ -48,4 +48,15 @@ VERSIONS: Final = (
         "Errors, idempotency keys, limits, texts and the promised form of results have levels.",
         "issue 5, section 1",
     ),
+    Promise(
+        "versions-by-comparison",
+        "What changed decides about the next version: patch, minor, major; callers of an old "
+        "version that the new one serves are served on.",
+        "issue 5, section 2",
+    ),
+    Promise(
+        "versions-declared",
+        "A declared version that rises less than the change needs is refused with the reasons.",
+        "issue 5, section 2",
+    ),
 )

@@ -153,18 +153,52 @@ async def test_another_text_is_a_patch_and_the_old_version_still_answers() -> No
 
 
 @pytest.mark.promise("catalogue-versions-never-change")
-async def test_another_schema_is_a_new_major_and_the_old_one_is_retired() -> None:
+async def test_a_schema_that_refuses_what_was_right_is_a_new_major_and_the_old_is_retired() -> None:
     catalogue = await memory_catalogue()
-    await listed(catalogue, "up", raw_tool("one"))
+    await listed(catalogue, "up", raw_tool("one", {"a": {"type": "integer"}}))
     after = await listed(catalogue, "up", raw_tool("one", {"a": {"type": "string"}}), now=LATER)
     tool = after.tools[ToolId("up", "one")]
     assert tool.head_version == Version(2, 0, 0)
     assert tool.statuses[Version(1, 0, 0)] == StatusRecord("retired", REPLACED, LATER)
 
 
+@pytest.mark.promise("versions-by-comparison")
+async def test_a_schema_that_takes_more_is_a_minor_and_the_old_one_still_answers() -> None:
+    catalogue = await memory_catalogue()
+    await listed(catalogue, "up", raw_tool("one"))
+    after = await listed(catalogue, "up", raw_tool("one", {"a": {"type": "string"}}), now=LATER)
+    tool = after.tools[ToolId("up", "one")]
+    assert tool.head_version == Version(1, 1, 0)
+    assert tool.is_callable(Version(1, 0, 0))
+
+
+@pytest.mark.promise("versions-declared")
+async def test_a_declared_version_that_rises_too_little_is_refused_with_the_reasons() -> None:
+    def at(version: str, **properties: object) -> Contract:
+        schema = {"type": "object", "properties": properties}
+        return contract(version=version, input_schema=schema)
+
+    catalogue = await memory_catalogue()
+    await listed(catalogue, "mail", at("1.0.0", to={"type": "string"}))
+    refused = await listed(catalogue, "mail", at("1.1.0", to={"type": "integer"}))
+    reason = refused.quarantined["mail"][0].reason
+    assert "at /to: string before, integer now" in reason
+    assert "declare 2.0.0 or above" in reason
+    many = {f"p{number}": {"type": "integer"} for number in range(6)}
+    more = await listed(catalogue, "mail", at("1.0.1", to={"type": "string"}, **many))
+    assert "and 3 more" in more.quarantined["mail"][0].reason
+    fine = await listed(catalogue, "mail", at("1.1.0", to={"type": "string"}, **many))
+    assert fine.tools[ToolId("mail", "send")].head_version == Version(1, 1)
+    # Whether another pattern takes less could not be decided: that is the author's to say.
+    one, two = ({"type": "string", "pattern": text} for text in ("^a+$", "^aa*$"))
+    await listed(catalogue, "mail", at("2.0.0", to=one))
+    claimed = await listed(catalogue, "mail", at("2.0.1", to=two))
+    assert claimed.tools[ToolId("mail", "send")].head_version == Version(2, 0, 1)
+
+
 async def test_a_contract_that_comes_back_answers_under_its_old_version() -> None:
     catalogue = await memory_catalogue()
-    old, new = raw_tool("one"), raw_tool("one", {"a": {"type": "string"}})
+    old, new = (raw_tool("one", {"a": {"type": name}}) for name in ("integer", "string"))
     for entry in (old, new, old):
         after = await listed(catalogue, "up", entry)
     tool = after.tools[ToolId("up", "one")]
