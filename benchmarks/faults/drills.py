@@ -41,6 +41,7 @@ ALONE: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 }
 """Tools that nothing stands in for."""
 PAUSE_SECONDS: Final = 0.5
+AGAIN_SECONDS: Final = 30.0
 FALLBACK_MS: Final = 200.0
 AGAIN_MS: Final = 1_000.0
 
@@ -66,7 +67,7 @@ def run_drills(kills: int) -> dict[str, Any]:
 
 async def _drilled(system: Toolcrib, folder: Path, kills: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    async with httpx2.AsyncClient(timeout=LONGEST_SECONDS) as http:
+    async with httpx2.AsyncClient(timeout=2 * LONGEST_SECONDS) as http:
         caller = Caller(system, http)
         await ready(caller)
         for transport in FALLBACK:
@@ -102,7 +103,7 @@ async def _again(caller: Caller, folder: Path, transport: str, number: int) -> f
 async def _until_served(caller: Caller, transport: str, case: str, since: float) -> float | None:
     tool, given = ALONE[transport]
     number = 0
-    while time.monotonic() < since + LONGEST_SECONDS:
+    while time.monotonic() < since + AGAIN_SECONDS:
         number += 1
         told = await caller.ask(tool, {"case": f"{case}-{number}", **given}, "")
         if told.is_ok:

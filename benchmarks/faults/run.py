@@ -138,7 +138,7 @@ class _Run:
     async def all(self) -> dict[str, list[_Asked]]:
         """The calls of each task, until one is not done."""
         asked: dict[str, list[_Asked]] = {}
-        async with httpx2.AsyncClient(timeout=LONGEST_SECONDS) as http:
+        async with httpx2.AsyncClient(timeout=2 * LONGEST_SECONDS) as http:
             caller = Caller(self._system, http)
             await ready(caller)
             for task in self._plan.tasks:
