@@ -2,9 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from tests.promise import Promise
+from tests.promise import Promise
 
-LIMITS: Final[tuple[Promise, ...]] = ()
+LIMITS: Final[tuple[Promise, ...]] = (
+    Promise(
+        "gate-cap",
+        "At most so many calls run at once as are set for their tool, group and source (eight of a "
+        "source if nothing is set), the stricter of contract and rules; the others wait in line.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "field-o33-slow-tools",
+        "Of fifty calls to a tool with four places and a queue of ten, four run, ten wait and "
+        "36 are told at once when to come back; a fast call is not delayed by them.",
+        "field case O-33",
+    ),
+    Promise(
+        "gate-when-full",
+        "At a full gate calls wait or are refused at once, as rules say.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "gate-deadline",
+        "A call waits no longer than it may take, its waiting counts, and a call that did not get "
+        "through was not sent.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "gate-cancelled",
+        "A call that is cancelled, before a gate or behind it, leaves its place to the next.",
+        "issue 4, section 2",
+    ),
+    Promise("gate-fair", "Callers that wait at one gate take turns.", "issue 4, section 2"),
+    Promise(
+        "gate-rate",
+        "Calls beyond the burst begin at the rate that is set, in order; whoever could not begin "
+        "in time hears at once when to come back.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "gate-adapts",
+        "A 429 or 503 halves what runs at once at a source, once for all calls that were under "
+        "way; successes raise it slowly to what is set.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "gate-retry-after",
+        "Nothing leaves for a source before it said that it wants to be asked again.",
+        "issue 4, section 2",
+    ),
+)

@@ -14,6 +14,7 @@ from toolcrib_registry.checkers import Checkers
 from toolcrib_registry.fallback import Fallbacks
 from toolcrib_registry.handles import HandleReader, KeptResults
 from toolcrib_registry.healing import Healing
+from toolcrib_registry.limits import Gates
 from toolcrib_registry.mending import ArgumentMending
 from toolcrib_registry.stages import Path
 
@@ -33,11 +34,13 @@ class CallPath:
         path: what `Calls` takes.
         checkers: the compiled schemas, shared with `Calls`.
         breaker: knows which tools are not called for a while.
+        gates: keep limits.
     """
 
     path: Path
     checkers: Checkers
     breaker: Breaker
+    gates: Gates
 
 
 def call_path(
@@ -59,6 +62,8 @@ def call_path(
     """
     checkers = Checkers()
     breaker = Breaker(clock)
+    gates = Gates(catalogue, clock)
     healing = Healing(clock, Fallbacks(catalogue), mending=ArgumentMending(checkers))
     kept = KeptResults(vault, HandleReader(vault, catalogue), catalogue, checkers)
-    return CallPath(Path((ledger, healing, breaker), kept, recorder), checkers, breaker)
+    path = Path((ledger, healing, gates, breaker), kept, recorder)
+    return CallPath(path, checkers, breaker, gates)

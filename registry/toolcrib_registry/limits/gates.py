@@ -1,0 +1,205 @@
+"""The stage of the path of a call that keeps limits: of its tool, its home group, its source.
+
+A call passes the gates in that order, always, so two calls never wait for each other; it leaves
+them on every way out. The time it waits is taken from the call's own. What the source answers
+teaches the gate of the source how much it bears. A crib where nothing was set asks nobody: the
+default cap is each process's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from toolcrib_protocol.call_rules import RuleScope, WhenFull
+from toolcrib_protocol.errors import ToolError
+from toolcrib_protocol.result import Result
+from toolcrib_registry.call_trail import WAITED
+from toolcrib_registry.limits.gate import Gate
+from toolcrib_registry.limits.gate_limits import DEFAULT_QUEUE, limits_of
+from toolcrib_registry.limits.gate_state import GateState, state_of
+from toolcrib_registry.limits.line import Turn
+from toolcrib_registry.limits.refusals import refusal, too_much
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from toolcrib_protocol.names import ToolId
+    from toolcrib_registry.catalogue import Catalogue
+    from toolcrib_registry.limits.gate_limits import GateLimits
+    from toolcrib_registry.limits.leases import Leases
+    from toolcrib_registry.ports import Clock
+    from toolcrib_registry.records import RulesRecord, VersionRecord
+    from toolcrib_registry.stages import Onward
+    from toolcrib_registry.work import Work
+
+_FETCH_SECONDS: Final = 1.0
+"""How long a call that may not wait waits for an answer of the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The gates of a tool, as long as neither its contract nor any rule changes."""
+
+    record: VersionRecord
+    rules: Mapping[RuleScope, RulesRecord]
+    gates: tuple[Gate, ...]
+
+
+class Gates:
+    """All gates of this process; a `Stage`. Used from one event loop."""
+
+    def __init__(self, catalogue: Catalogue, clock: Clock, leases: Leases | None = None) -> None:
+        """Nobody is behind any gate.
+
+        Args:
+            catalogue: has the rules.
+            clock: tells the time of day.
+            leases: fetches what is set for all processes; None: this one is alone.
+        """
+        self._catalogue = catalogue
+        self._clock = clock
+        self._leases = leases
+        self._gates: dict[RuleScope, Gate] = {}
+        self._known: dict[ToolId, _Known] = {}
+        self._halved_at: dict[RuleScope, str] = {}
+
+    async def carry(self, work: Work, onward: Onward) -> Result:
+        """The result, or `at_capacity` without a call."""
+        gates = self._of(work.record)
+        now = anyio.current_time()
+        if all(not gate.line and gate.has_room(now) for gate in gates):
+            for gate in gates:
+                gate.enter(now)
+        else:
+            try:
+                await self._through(gates, work)
+            except ToolError as error:
+                return Result.failed(error)
+            now = anyio.current_time()
+        try:
+            result = await onward(work)
+            self._learn(gates[-1], work, result, now)
+        finally:
+            ended = anyio.current_time()
+            for gate in reversed(gates):
+                gate.leave(ended)
+        return result
+
+    def every(self) -> list[Gate]:
+        """Every gate that a call has come to, by scope."""
+        return [gate for _, gate in sorted(self._gates.items())]
+
+    def states(self) -> list[GateState]:
+        """How every gate stands that a call has come to, by scope."""
+        now = anyio.current_time()
+        fault = "" if self._leases is None else self._leases.fault
+        return [
+            state_of(gate, now, self._halved_at.get(scope), fault if gate.lease is not None else "")
+            for scope, gate in sorted(self._gates.items())
+        ]
+
+    def _of(self, record: VersionRecord) -> tuple[Gate, ...]:
+        """The gates of a tool, in the order of passing."""
+        snapshot = self._catalogue.snapshot
+        known = self._known.get(record.tool)
+        if known is not None and known.record is record and known.rules is snapshot.rules:
+            return known.gates
+        gates = tuple(self._gate(limits) for limits in limits_of(snapshot, record))
+        self._known[record.tool] = _Known(record, snapshot.rules, gates)
+        return gates
+
+    def _gate(self, limits: GateLimits) -> Gate:
+        now = anyio.current_time()
+        gate = self._gates.get(limits.scope)
+        if gate is not None and gate.limits == limits:
+            return gate
+        if gate is None:
+            gate = self._gates[limits.scope] = Gate(limits, now)
+        is_shared = limits.shares_cap or limits.rate is not None
+        if self._leases is None or not is_shared:
+            gate.limit(limits, None, now)
+        else:
+            gate.limit(limits, self._leases.lease(limits), now)
+            self._leases.keep(gate)
+        return gate
+
+    async def _through(self, gates: tuple[Gate, ...], work: Work) -> None:
+        """Pass all gates, or none.
+
+        Raises:
+            ToolError: `at_capacity`.
+        """
+        turn, began = Turn(work.call.caller.id), anyio.current_time()
+        passed: list[Gate] = []
+        is_through = False
+        try:
+            for gate in gates:
+                await self._pass(gate, turn, work)
+                passed.append(gate)
+            is_through = True
+        finally:
+            if not is_through:
+                for gate in reversed(passed):
+                    gate.leave(anyio.current_time())
+        waited = round(anyio.current_time() - began, 4)
+        work.trail.note("waited_at_gate", gate=str(gates[-1].limits.scope), **{WAITED: waited})
+
+    async def _pass(self, gate: Gate, turn: Turn, work: Work) -> None:
+        """Pass one gate.
+
+        Raises:
+            ToolError: `at_capacity`.
+        """
+        now = anyio.current_time()
+        if not gate.line and gate.has_room(now):
+            gate.enter(now)
+            return
+        seconds = max(0.0, min(work.seconds, work.seconds_left))
+        why = _full(gate, work)
+        if why and gate.may_be_leased:
+            # It is not full, its place was only not fetched yet.
+            seconds = min(seconds, _FETCH_SECONDS)
+        elif why or gate.waits_in_vain(seconds, now):
+            raise self._refusal(gate, why or f"none can begin within {seconds:.3g} s")
+        if not await gate.wait(turn, seconds):
+            raise self._refusal(gate, why or f"no place came within {seconds:.3g} s")
+
+    def _refusal(self, gate: Gate, why: str) -> ToolError:
+        gate.meter.refused += 1
+        fault = self._leases.fault if self._leases and gate.lease is not None else ""
+        return refusal(gate, why, anyio.current_time(), fault)
+
+    def _learn(self, gate: Gate, work: Work, result: Result, began: float) -> None:
+        """What an answer says about how much the source bears."""
+        now = anyio.current_time()
+        if result.error is None:
+            gate.meter.ended(now - began, now)
+            gate.cap.succeeded(began)
+            return
+        refused = too_much(result, work)
+        if refused is None:
+            return
+        why, after = refused
+        gate.meter.source_refused(now)
+        if gate.cap.refused(began, gate.running, now):
+            gate.halved_because = why
+            self._halved_at[gate.limits.scope] = self._clock.now().isoformat(timespec="seconds")
+            work.trail.note("cap_halved", gate=str(gate.limits.scope), cap=gate.cap.present)
+        if after is not None:
+            gate.bucket.pause(after, now)
+
+
+def _full(gate: Gate, work: Work) -> str:
+    """Why a call may not wait at a gate; empty if it may."""
+    rules, waiting = work.rules, len(gate.line)
+    if rules.when_full is WhenFull.REJECT:
+        return "it is full"
+    length = gate.limits.queue_length
+    if length is None:
+        length = DEFAULT_QUEUE if rules.queue_length is None else rules.queue_length
+    if waiting < length:
+        return ""
+    return f"{waiting} more wait already" if waiting else "nobody may wait"
