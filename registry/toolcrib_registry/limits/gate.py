@@ -89,20 +89,20 @@ class Gate:
         """Let in as many of those that wait as there is room for."""
         while self.line and self.has_room(now):
             turn = self.line.pop()
-            turn.gate, turn.is_admitted = None, True
+            turn.line, turn.is_admitted = None, True
             self.enter(now)
             turn.told.set()
 
     async def wait(self, turn: Turn, seconds: float) -> bool:
         """Wait for a place, and say whether it was got; not, if time is up or it was called off."""
         until = anyio.current_time() + seconds
-        turn.gate, turn.is_admitted = self, False
+        turn.line, turn.is_admitted = self.line, False
         self.line.append(turn)
         if self.lease is not None:
             self.lease.ask()
         is_through = False
         try:
-            while turn.gate is not None and (now := anyio.current_time()) < until:
+            while turn.line is not None and (now := anyio.current_time()) < until:
                 turn.told = anyio.Event()
                 with anyio.move_on_after(self._look_after(turn, until, now)):
                     await turn.told.wait()
@@ -126,9 +126,9 @@ class Gate:
         return seconds if seconds > 0 else inf
 
     def _end(self, turn: Turn, *, is_through: bool) -> None:
-        if turn.gate is not None:
+        if turn.line is not None:
             self.line.remove(turn)
-            turn.gate = None
+            turn.line = None
         elif turn.is_admitted and not is_through:
             # The place came in the same moment as the end of the waiting.
             self.leave(anyio.current_time())

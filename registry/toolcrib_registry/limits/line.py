@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import anyio
-
-if TYPE_CHECKING:
-    from toolcrib_registry.limits.gate import Gate
 
 
 @dataclass(slots=True, eq=False)
@@ -22,21 +18,21 @@ class Turn:
 
     Attributes:
         caller: whose call it is.
-        gate: where it waits; None if it does not (any more).
+        line: where it waits; None if it does not (any more).
         is_admitted: whether it got its place there.
         told: set when something happened to it.
     """
 
     caller: str
-    gate: Gate | None = None
+    line: Line | None = None
     is_admitted: bool = False
     told: anyio.Event = field(default_factory=anyio.Event)
 
     def call_off(self) -> None:
         """Take it out of the line; whoever waits for it is told."""
-        if self.gate is not None:
-            self.gate.line.remove(self)
-            self.gate = None
+        if self.line is not None:
+            self.line.remove(self)
+            self.line = None
             self.told.set()
 
 
