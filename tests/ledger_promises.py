@@ -78,4 +78,73 @@ LEDGER: Final = (
         "conflict; lost: `outcome_unknown`, also across restarts.",
         "field case O-45",
     ),
+    Promise(
+        "repeat-taught",
+        "A caller that sends a call again that just failed for good gets a short lesson (what "
+        "failed, what to do, arguments that fit) instead of another call of the source.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "repeat-never-blocks",
+        "After a lesson the same call goes through; other callers, conversations, arguments and "
+        "keys, changes in between, time, a new version, failures that may pass, a fresh wish and "
+        "the rule `repeats` let it through at once.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "repeat-same-answer",
+        "A tool that only reads and is asked a third time in one conversation, within seconds of "
+        "the same answer, is answered from memory; whoever waits for a change sees it soon.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "cache-remembers",
+        "Answers of tools that only read are remembered for the time that a rule sets, and say how "
+        "old they are.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "cache-off-by-default",
+        "Nothing is remembered without a rule, or of a tool that is not declared to only read.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "cache-each-callers-own",
+        "What one caller saw is shown to another only if a rule says so, and never to one that "
+        "brings other credentials.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "field-o42-cache",
+        "A remembered answer, made by whoever, is refused to a caller who may not call the tool, "
+        "like the tool itself.",
+        "field case O-42",
+    ),
+    Promise(
+        "cache-fresh",
+        "A caller that asks for a fresh answer gets one, and the crib remembers it.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "cache-never-failures",
+        "Failures, questions, tasks, answers a person helped with and what stood in for a tool are "
+        "not remembered.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "cache-forgets-with-the-tool",
+        "Another version of a tool, or another place of its source, has new answers.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "cache-one-call-for-equal-ones",
+        "Equal calls at the same time are one call of the source; who goes away takes the answer "
+        "from nobody.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "cache-bounded",
+        "What is remembered has a limit in bytes; the least recently used goes first.",
+        "issue 4, section 2",
+    ),
 )

@@ -16,6 +16,8 @@ from toolcrib_registry.handles import HandleReader, KeptResults
 from toolcrib_registry.healing import Healing
 from toolcrib_registry.limits import Gates
 from toolcrib_registry.mending import ArgumentMending
+from toolcrib_registry.repeat_guard import RepeatGuard
+from toolcrib_registry.result_cache import ResultCache
 from toolcrib_registry.stages import Path
 
 if TYPE_CHECKING:
@@ -65,5 +67,6 @@ def call_path(
     gates = Gates(catalogue, clock)
     healing = Healing(clock, Fallbacks(catalogue), mending=ArgumentMending(checkers))
     kept = KeptResults(vault, HandleReader(vault, catalogue), catalogue, checkers)
-    path = Path((ledger, healing, gates, breaker), kept, recorder)
-    return CallPath(path, checkers, breaker, gates)
+    guard, cache = RepeatGuard(catalogue, clock), ResultCache(catalogue, clock)
+    stages = (guard, cache, ledger, healing, gates, breaker)
+    return CallPath(Path(stages, kept, recorder), checkers, breaker, gates)

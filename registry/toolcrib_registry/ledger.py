@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -20,7 +21,7 @@ import anyio
 from toolcrib_protocol.call_meta import REPLAYED_META
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.interim import InputRequired
-from toolcrib_protocol.result import Result
+from toolcrib_protocol.result import TOOL_META, Result
 from toolcrib_registry import ledger_refusals as refusals
 from toolcrib_registry.argument_digest import argument_digest
 from toolcrib_registry.classification import classify
@@ -172,6 +173,9 @@ class Ledger:
             return refusals.answer_not_kept(found, error.message)
         ended = datetime.fromtimestamp(found.ended or found.began, UTC)
         work.trail.note("replayed")
+        if TOOL_META in result.meta:
+            # Another tool may have answered in its place.
+            work.trail.facts[TOOL_META] = result.meta[TOOL_META]
         work.trail.facts[REPLAYED_META] = {"at": ended.isoformat(timespec="seconds")}
         return result
 
@@ -192,7 +196,7 @@ class Ledger:
         """Write down how the call ended."""
         match _outcome(work, result):
             case _Outcome.DONE if result is not None and entry.key is not None:
-                await self._keep(entry, result)
+                await self._keep(entry, replace(result, meta={**result.meta, **work.trail.facts}))
             case _Outcome.UNKNOWN:
                 why = refusals.BROKEN_OFF if result is None else _words(result)
                 self._store.doubt(entry.id, why, self._now())
