@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from tests.promise import Promise
+from tests.promise import Promise
 
-UPSTREAM_LIFE: Final[tuple[Promise, ...]] = ()
+_ISSUE: Final = "issue 4, section 1"
+
+UPSTREAM_LIFE: Final[tuple[Promise, ...]] = (
+    Promise(
+        "field-o20-left-over-processes",
+        "A server behind a wrapper with a child leaves nothing after twenty reconnects, after its "
+        "crib was killed, and after the next start.",
+        "field case O-20",
+    ),
+    Promise(
+        "life-no-orphans",
+        "A crib that is killed leaves no process and no temporary folder: a guardian ends them, "
+        "or the next start does; what another living crib started is left alone.",
+        _ISSUE,
+    ),
+    Promise(
+        "life-sweep-is-sure",
+        "The sweep ends only groups whose recorded owner is dead and whose start time, or that of "
+        "a recorded member, still matches.",
+        _ISSUE,
+    ),
+)
 HTTP_WEATHER: Final[tuple[Promise, ...]] = ()

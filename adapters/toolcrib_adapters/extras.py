@@ -87,6 +87,8 @@ PARTS: Final[dict[str, Part]] = {
     "owners": Part("toolcrib_adapters.process_owners:ProcessOwners"),
     "store.ledger": Part("toolcrib_adapters.stores.sql.sql_ledger:SqlLedger"),
     "calls": Part("toolcrib_registry.calls:Calls"),
+    "household": Part("toolcrib_adapters.processes.household:Household"),
+    "source.habits": Part("toolcrib_adapters.sources.habits:Habits"),
     "source.mcp": Part("toolcrib_adapters.sources.mcp_upstream:McpUpstream"),
     "source.mcp_access": Part("toolcrib_adapters.sources.mcp_upstream.forwarding:HttpAccess"),
     "source.mcp_spec": Part("toolcrib_adapters.sources.mcp_upstream.spec:read_spec"),

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from toolcrib_adapters.call_path import CallPath
-    from toolcrib_adapters.outbound.addresses import Reach
+    from toolcrib_adapters.processes.household import Household
     from toolcrib_adapters.search.late_search import LateSearch
     from toolcrib_adapters.settings import CribSettings
+    from toolcrib_adapters.sources.mcp_upstream.forwarding import HttpAccess
     from toolcrib_adapters.sources.source import Source
     from toolcrib_adapters.sources.supervisor import OpenSource, Supervisor
     from toolcrib_adapters.stores.sql import SqlStore
@@ -131,13 +132,21 @@ async def open_crib(
         ToolError: the store cannot be used.
     """
     clock = SystemClock()
-    async with open_store(settings) as store:
+    async with open_store(settings) as store, _household(settings) as household:
         search: LateSearch = load("search.late")(settings.home, settings.encoder)
         crib_name = f"{os.getpid()}-{uuid4().hex[:8]}"
         # Parsing holds the interpreter: a hundred files at once kept the first answers waiting.
         read_gate = anyio.CapacityLimiter(1)
-        openers = _openers(environment or os.environ, clock, read_gate, settings.upstream_addresses)
-        supervisor = load("supervisor")(openers, store, clock, crib=crib_name, wants=wants)
+        access = load("source.mcp_access")(settings.upstream_addresses, household=household)
+        openers = _openers(environment or os.environ, clock, read_gate, access)
+        supervisor = load("supervisor")(
+            openers,
+            store,
+            clock,
+            crib=crib_name,
+            wants=wants,
+            habits=load("source.habits")(settings.home, clock),
+        )
         catalogue = await Catalogue.open(store, (search, supervisor))
         if not head_start_seconds:
             await search.open(catalogue)
@@ -163,6 +172,17 @@ async def open_crib(
             tasks.cancel_scope.cancel()
 
 
+@asynccontextmanager
+async def _household(settings: CribSettings) -> AsyncIterator[Household]:
+    """The processes of this crib; what killed ones left behind is ended first."""
+    household: Household = load("household")(settings.home, settings.most_processes)
+    await to_thread.run_sync(household.sweep)
+    try:
+        yield household
+    finally:
+        household.close()
+
+
 async def _hold_until_open(read_gate: anyio.CapacityLimiter, search: LateSearch) -> None:
     # Files that were read before can wait longer than the first question.
     async with read_gate:
@@ -170,7 +190,10 @@ async def _hold_until_open(read_gate: anyio.CapacityLimiter, search: LateSearch)
 
 
 def _openers(
-    environment: Mapping[str, str], clock: Clock, read_gate: anyio.CapacityLimiter, reach: Reach
+    environment: Mapping[str, str],
+    clock: Clock,
+    read_gate: anyio.CapacityLimiter,
+    access: HttpAccess,
 ) -> Mapping[SourceKind, OpenSource]:
     gate = anyio.CapacityLimiter(CONNECTING_AT_ONCE)
 
@@ -180,12 +203,14 @@ def _openers(
             environment=environment,
             clock=clock,
             connect_gate=gate,
-            access=load("source.mcp_access")(reach),
+            access=access,
         )
         return source
 
     def open_python(record: SourceRecord) -> Source:
-        source: Source = load("source.python")(record, environment=environment, clock=clock)
+        source: Source = load("source.python")(
+            record, environment=environment, clock=clock, household=access.household
+        )
         return source
 
     def open_snapshot(record: SourceRecord) -> Source:

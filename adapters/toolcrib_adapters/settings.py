@@ -9,13 +9,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 import platformdirs
 
 from toolcrib_adapters.key_ring import RING_FILE
 from toolcrib_adapters.outbound.addresses import Reach
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
+
+MOST_PROCESSES: Final = 128
+"""Enough for a hundred servers, and too few to choke a machine."""
+_MOST_PROCESSES_EVER: Final = 10_000
 
 
 def _usual_home() -> Path:
@@ -34,6 +38,16 @@ def _names(told: str) -> tuple[str, ...]:
     return tuple(name for part in told.split(",") if (name := part.strip()))
 
 
+def _count(variable: str, default: int) -> int:
+    told = os.environ.get(variable, "").strip()
+    if not told:
+        return default
+    if not (told.isascii() and told.isdigit()) or not 0 < int(told) <= _MOST_PROCESSES_EVER:
+        text = f"{variable} is {told!r}; it is a number from 1 to {_MOST_PROCESSES_EVER}"
+        raise ToolError(INVALID_SETTINGS, text)
+    return int(told)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CribSettings:
     """What a crib is opened with.
@@ -47,6 +61,7 @@ class CribSettings:
             `keys.json` in the home folder.
         upstream_addresses: which addresses sources may be at.
         secret_names: further keys whose values are taken out of what is captured.
+        most_processes: how many processes of sources may run at once.
     """
 
     home: Path = field(default_factory=_usual_home)
@@ -55,6 +70,7 @@ class CribSettings:
     key_ring: Path | None = None
     upstream_addresses: Reach = Reach.LOCAL
     secret_names: tuple[str, ...] = ()
+    most_processes: int = MOST_PROCESSES
 
     @classmethod
     def read(cls, home: Path | None = None) -> Self:
@@ -73,6 +89,7 @@ class CribSettings:
             key_ring=Path(ring).expanduser().absolute() if ring else None,
             upstream_addresses=_reach(os.environ.get("TOOLCRIB_UPSTREAM_ADDRESSES", "local")),
             secret_names=_names(os.environ.get("TOOLCRIB_SECRET_NAMES", "")),
+            most_processes=_count("TOOLCRIB_MOST_PROCESSES", MOST_PROCESSES),
         )
 
     @property

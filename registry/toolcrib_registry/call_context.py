@@ -48,6 +48,7 @@ def context_of(work: Work, grace_seconds: float) -> CallContext:
         call.let_go,
         inner,
         work.reconnect_seconds,
+        call.session,
         key_headers(work),
     )
 

@@ -33,6 +33,14 @@ class SourceHost(Protocol):
         """The source told this on its own."""
         ...
 
+    def is_known(self) -> bool:
+        """Whether the catalogue has what the source listed last, with the same settings."""
+        ...
+
+    def is_hot(self) -> bool:
+        """Whether the source is used so often that it should not wait for its first call."""
+        ...
+
 
 class Source(Provider, Protocol):
     """A source that runs in this process."""

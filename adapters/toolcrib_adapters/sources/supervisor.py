@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.abc
+from anyio import to_thread
 
+from toolcrib_adapters.sources.habits import Habits
 from toolcrib_adapters.sources.source import ToolsOnly
 from toolcrib_protocol.errors import SOURCE_UNAVAILABLE, ErrorKind, ToolError
 from toolcrib_registry.listing import accept_listing
@@ -73,6 +75,7 @@ class Supervisor:
         *,
         crib: str,
         wants: Callable[[SourceRecord], bool] = lambda _: True,
+        habits: Habits | None = None,
     ) -> None:
         """A supervisor that runs nothing yet.
 
@@ -82,12 +85,14 @@ class Supervisor:
             clock: time.
             crib: the name of this process on the board, unique among running ones.
             wants: which sources to run; a one-shot command runs only the one it calls.
+            habits: what earlier cribs of this home knew of the sources.
         """
         self._openers = openers
         self._board = board
         self._clock = clock
         self._crib = crib
         self._wants = wants
+        self.habits = habits or Habits(None, clock)
         self._running: dict[str, _Running] = {}
         self._states: dict[str, SourceState] = {}
         self._asked: dict[str, int] = {}
@@ -124,6 +129,7 @@ class Supervisor:
                 f"the source {source!r} does not run in this crib; `toolcrib sources` tells why",
                 ErrorKind.RETRYABLE,
             )
+        self.habits.used(source)
         return running.source
 
     def hear(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
@@ -181,6 +187,7 @@ class Supervisor:
                 # What was found out since the last round, too: a command may end before the first.
                 await self._board.report(self._crib, dict(self._states))
                 await self._board.withdraw(self._crib)
+                await to_thread.run_sync(self.habits.save)
 
     def _reconcile(self, catalogue: Catalogue, tasks: anyio.abc.TaskGroup) -> None:
         wanted = {r.name: r for r in catalogue.snapshot.sources.values() if self._wants(r)}
@@ -281,6 +288,7 @@ class Supervisor:
             except ToolError as error:
                 # People look at the board; the sources run on without it, and the next round comes.
                 _log.warning("cannot tell what the sources are doing: %s", error.message)
+            await to_thread.run_sync(self.habits.save)
             with anyio.move_on_after(HEARTBEAT_SECONDS):
                 await self._states_changed.wait()
             self._states_changed = anyio.Event()
@@ -345,6 +353,16 @@ class _Host:
     async def listed(self, listing: Listing) -> None:
         mine = replace(listing, source=self.running.record.name)
         await self.catalogue.change(self.supervisor.accepting(self.running.record, mine))
+        self.supervisor.habits.listed(self.running.record)
 
     def noticed(self, notice: Notice) -> None:
         self.supervisor.pass_on(self.running, notice)
+
+    def is_known(self) -> bool:
+        record = self.running.record
+        return record.name in self.catalogue.snapshot.sources and self.supervisor.habits.is_known(
+            record
+        )
+
+    def is_hot(self) -> bool:
+        return self.supervisor.habits.is_hot(self.running.record.name)

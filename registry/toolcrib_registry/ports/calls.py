@@ -67,6 +67,7 @@ class CallContext:
             the source keeps its own.
         reconnect_seconds: how long to wait for a connection that was lost; None: as long as the
             call may take. A source that was not started yet is waited for in any case.
+        session: what tells apart the conversations of one caller, or empty.
         own_headers: headers of the crib's own for this request to an HTTP source: the key by which
             the tool knows the call again. They say nothing about who calls.
     """
@@ -81,6 +82,7 @@ class CallContext:
     let_go: Callable[[], Awaitable[None]] | None = None
     patience: Patience | None = None
     reconnect_seconds: float | None = None
+    session: str = ""
     own_headers: Mapping[str, str] = field(default_factory=dict)
 
     def patience_of_source(self) -> Patience:

@@ -81,6 +81,8 @@ class SourceStatus(StrEnum):
 
     CONNECTING = "connecting"
     READY = "ready"
+    IDLE = "idle"
+    """Nothing runs; the first call starts it."""
     NEEDS_SIGN_IN = "needs_sign_in"
     FAILED = "failed"
     STOPPED = "stopped"

@@ -24,6 +24,7 @@ class ListeningHost:
         self.listings: list[Listing] = []
         self.states: list[SourceState] = []
         self.notices: list[Notice] = []
+        self.knows = False
         self._refusals = list(refusals)
         self._send, self._receive = anyio.create_memory_object_stream[SourceState](math.inf)
 
@@ -38,6 +39,12 @@ class ListeningHost:
 
     def noticed(self, notice: Notice) -> None:
         self.notices.append(notice)
+
+    def is_known(self) -> bool:
+        return self.knows
+
+    def is_hot(self) -> bool:
+        return False
 
     async def settled(self) -> SourceState:
         """The next state that is not `connecting`."""

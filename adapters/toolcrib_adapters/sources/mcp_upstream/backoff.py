@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+_AT_ONCE_SECONDS: Final = 0.1
+"""What just died is most often well after a new start: it serves again within a second."""
 _FIRST_SECONDS: Final = 1.0
 _LONGEST_SECONDS: Final = 60.0
 _MOST_DOUBLINGS: Final = 10
@@ -19,5 +21,7 @@ def pause_seconds(attempt: int, roll: float) -> float:
         attempt: how many tries have failed before this one.
         roll: from 0 up to 1; sources that failed together must not come back together.
     """
-    longest = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** min(attempt, _MOST_DOUBLINGS))
+    if attempt <= 0:
+        return _AT_ONCE_SECONDS * (1 + roll) / 2
+    longest = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS))
     return longest * (1 + roll) / 2

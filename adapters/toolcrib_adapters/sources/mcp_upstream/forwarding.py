@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_adapters.outbound.addresses import Reach
+from toolcrib_adapters.processes.household import Household
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 
 if TYPE_CHECKING:
@@ -67,15 +68,19 @@ def forwarding_problem(wanted: Mapping[str, str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class HttpAccess:
-    """How one upstream is reached, besides what its settings say.
+    """How one upstream is reached and run, besides what its settings say.
 
     Attributes:
         reach: which addresses may be connected to.
         personal: headers of the one caller whom the connection is for.
+        household: where its processes are at home.
+        is_reopened: whether that caller had a connection before, which was ended.
     """
 
     reach: Reach = Reach.LOCAL
     personal: Mapping[str, str] = field(default_factory=dict, repr=False)
+    household: Household = field(default_factory=Household)
+    is_reopened: bool = False
 
 
 def forwarded(wanted: Mapping[str, str], caller_headers: Mapping[str, str]) -> dict[str, str]:

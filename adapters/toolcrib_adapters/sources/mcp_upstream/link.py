@@ -6,11 +6,13 @@ is being made, and fail at once where it is known that there is none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from toolcrib_protocol.errors import (
+    AT_CAPACITY,
     NEEDS_SIGN_IN,
     SOURCE_UNAVAILABLE,
     ErrorKind,
@@ -18,14 +20,27 @@ from toolcrib_protocol.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolcrib_adapters.sources.mcp_upstream.wire import Wire
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.ports import Clock
+
+_TOLD: Final = frozenset({NEEDS_SIGN_IN, AT_CAPACITY})
 
 
 class Link:
-    """One of three: open, opening (callers wait), or down for a reason."""
+    """One of three: open, opening (callers wait), or down for a reason.
 
-    def __init__(self, source: str) -> None:
+    Attributes:
+        on_wanted: called when somebody waits for a connection.
+    """
+
+    def __init__(self, source: str, clock: Clock) -> None:
         self._source = source
+        self._clock = clock
+        self._retry_at = inf
+        self.on_wanted: Callable[[], None] = _nothing
         self._wire: Wire | None = None
         self._failure: ToolError | None = None
         self._was_open = False
@@ -41,13 +56,19 @@ class Link:
         """A connection is being made; whoever calls waits for it."""
         self._become(None, None)
 
+    def rest(self) -> None:
+        """There is none until somebody wants it; that one waits like a first caller."""
+        self._was_open = False
+        self._become(None, None)
+
     def open(self, wire: Wire) -> None:
         """The connection is there."""
         self._was_open = True
         self._become(wire, None)
 
-    def down(self, failure: ToolError) -> None:
-        """There is none, and nobody should wait."""
+    def down(self, failure: ToolError, seconds: float) -> None:
+        """There is none, and nobody should wait; it is tried again in so many seconds."""
+        self._retry_at = self._clock.monotonic() + seconds
         self._become(None, failure)
 
     def _become(self, wire: Wire | None, failure: ToolError | None) -> None:
@@ -68,6 +89,7 @@ class Link:
         wire = self._wire
         if wire is not None and not wire.ended.is_set():
             return wire
+        self.on_wanted()
         if self._was_open and reconnect_seconds is not None:
             timeout_seconds = min(timeout_seconds, reconnect_seconds)
         with anyio.move_on_after(timeout_seconds):
@@ -75,7 +97,7 @@ class Link:
         text = (
             f"{self._source!r} is still connecting after {timeout_seconds:g} s; nothing was called"
         )
-        raise ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+        raise ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE, {"sent": False})
 
     async def _coming(self) -> Wire:
         while True:
@@ -87,6 +109,17 @@ class Link:
             await self._changed.wait()
 
     def _refusal(self, failure: ToolError) -> ToolError:
-        code = failure.code if failure.code == NEEDS_SIGN_IN else SOURCE_UNAVAILABLE
-        text = f"{self._source!r} is not connected: {failure.message}; nothing was called"
-        return ToolError(code, text, failure.kind, failure.details)
+        """Why nothing was called, and when another attempt is made."""
+        code = failure.code if failure.code in _TOLD else SOURCE_UNAVAILABLE
+        details: JsonObject = {**failure.details, "sent": False}
+        seconds = self._retry_at - self._clock.monotonic()
+        again = ""
+        if seconds < inf and failure.code != NEEDS_SIGN_IN:
+            details["retry_after_seconds"] = max(0.1, round(seconds, 1))
+            again = f"; it is tried again in {details['retry_after_seconds']} s"
+        text = f"{self._source!r} is not connected: {failure.message}; nothing was called{again}"
+        return ToolError(code, text, failure.kind, details)
+
+
+def _nothing() -> None:
+    """Nobody has to know."""

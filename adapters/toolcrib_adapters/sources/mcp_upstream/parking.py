@@ -194,6 +194,11 @@ class ParkingLot:
         self._tasks.start_soon(self._run, call, request)
         return call
 
+    @property
+    def is_taken(self) -> bool:
+        """Whether a call waits for its caller."""
+        return bool(self._calls)
+
     async def clear(self) -> bool:
         """Cancel every call at its upstream; whether there was one."""
         calls = [*self._calls.values()]

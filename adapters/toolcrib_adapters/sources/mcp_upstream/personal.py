@@ -7,88 +7,35 @@ first needed and ended when it was not needed for a while. Newer servers need no
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
-
-import anyio
-import anyio.abc
+from typing import TYPE_CHECKING
 
 from toolcrib_adapters.sources.mcp_upstream.forwarding import forwarded
-from toolcrib_protocol.errors import AT_CAPACITY, SOURCE_UNAVAILABLE, ErrorKind, ToolError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Mapping
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
+    from toolcrib_adapters.sources.mcp_upstream.own_connections import OwnConnections
     from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
     from toolcrib_adapters.sources.mcp_upstream.wire import Wire
     from toolcrib_adapters.sources.source import Source
-    from toolcrib_registry.listing import Listing
-    from toolcrib_registry.notices import Notice
-    from toolcrib_registry.ports import CallContext, Clock, SourceState
-
-MOST_CONNECTIONS: Final = 100
-"""So many callers of one source may have a connection at once."""
-IDLE_SECONDS: Final = 300.0
-
-
-@dataclass(eq=False, slots=True)
-class _Connection:
-    source: Source
-    used: float
-    calls: int = 0
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-
-
-class _Quiet:
-    """The host of a connection that is nobody's business but its caller's."""
-
-    async def report(self, state: SourceState) -> None:
-        """Nobody asks."""
-
-    async def listed(self, listing: Listing) -> None:
-        """The common connection says what there is."""
-
-    def noticed(self, notice: Notice) -> None:
-        """The common connection hears it, too."""
+    from toolcrib_registry.ports import CallContext
 
 
 class PersonalConnections:
     """The connections of one upstream, by the headers that they carry."""
 
-    def __init__(
-        self, name: str, clock: Clock, make: Callable[[Mapping[str, str]], Source]
-    ) -> None:
-        """No connection yet.
-
-        Args:
-            name: of the source, for messages.
-            clock: time.
-            make: an upstream whose requests carry these headers.
-        """
-        self._name = name
-        self._clock = clock
-        self._make = make
-        self._tasks: anyio.abc.TaskGroup | None = None
-        self._is_swept = False
+    def __init__(self, connections: OwnConnections) -> None:
+        self._connections = connections
         self._forward: Mapping[str, str] = {}
         self._has_requests_apart = False
-        self._connections: dict[frozenset[tuple[str, str]], _Connection] = {}
 
     def __len__(self) -> int:
         return len(self._connections)
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    def running(self) -> AbstractAsyncContextManager[None]:
         """Connections can be made inside; all are closed at the end."""
-        async with anyio.create_task_group() as tasks:
-            self._tasks = tasks
-            try:
-                yield
-            finally:
-                self._tasks, self._is_swept = None, False
-                tasks.cancel_scope.cancel()
+        return self._connections.running()
 
     def follow(self, spec: StdioSpec | HttpSpec) -> None:
         """Do what these settings say."""
@@ -114,71 +61,9 @@ class PersonalConnections:
             ToolError: `invalid_arguments` if a header cannot be sent.
         """
         headers = forwarded(self._forward, context.caller_headers)
-        return None if not headers or self._can_carry(wire) else self.of(headers)
+        if not headers or self._can_carry(wire):
+            return None
+        return self._connections.of(frozenset(headers.items()), headers)
 
     def _can_carry(self, wire: Wire) -> bool:
         return wire.is_modern and self._has_requests_apart
-
-    @contextmanager
-    def of(self, headers: Mapping[str, str]) -> Iterator[Source]:
-        """The connection that carries `headers`, kept while the block runs.
-
-        Raises:
-            ToolError: `at_capacity`, `source_unavailable`; nothing was called.
-        """
-        key = frozenset(headers.items())
-        connection = self._connections.get(key) or self._opened(key, headers)
-        connection.calls += 1
-        try:
-            yield connection.source
-        finally:
-            connection.calls -= 1
-            connection.used = self._clock.monotonic()
-
-    def _opened(self, key: frozenset[tuple[str, str]], headers: Mapping[str, str]) -> _Connection:
-        if self._tasks is None:
-            text = f"{self._name!r} is not connected; nothing was called"
-            raise ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
-        if len(self._connections) >= MOST_CONNECTIONS:
-            self._make_room()
-        connection = _Connection(self._make(headers), self._clock.monotonic())
-        self._connections[key] = connection
-        self._tasks.start_soon(self._own, key, connection)
-        if not self._is_swept:
-            self._is_swept = True
-            self._tasks.start_soon(self._sweep)
-        return connection
-
-    def _make_room(self) -> None:
-        idle = [c for c in self._connections.values() if not c.calls]
-        if not idle:
-            text = (
-                f"{MOST_CONNECTIONS} callers with credentials of their own use {self._name!r} "
-                "already; nothing was called"
-            )
-            details = {"retry_after_seconds": 2}
-            raise ToolError(AT_CAPACITY, text, ErrorKind.RETRYABLE, {**details})
-        self._end(min(idle, key=lambda connection: connection.used))
-
-    async def _own(self, key: frozenset[tuple[str, str]], connection: _Connection) -> None:
-        try:
-            with connection.scope:
-                await connection.source.run(_Quiet())
-        finally:
-            if self._connections.get(key) is connection:
-                del self._connections[key]
-
-    def _end(self, connection: _Connection) -> None:
-        for key, known in list(self._connections.items()):
-            if known is connection:
-                del self._connections[key]
-        connection.scope.cancel()
-
-    async def _sweep(self) -> None:
-        """End what is idle, until cancelled."""
-        while True:
-            await self._clock.sleep(IDLE_SECONDS / 2)
-            now = self._clock.monotonic()
-            for connection in list(self._connections.values()):
-                if not connection.calls and now - connection.used >= IDLE_SECONDS:
-                    self._end(connection)

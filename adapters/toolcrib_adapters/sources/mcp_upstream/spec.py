@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from toolcrib_protocol.json_value import JsonObject
 
+_LAZY_IDLE_SECONDS: Final = 600.0
+_MOST_PROCESSES: Final = 16
+_MOST_CONNECTIONS: Final = 100
 _LAST_PORT: Final = 65_535
 _SHORTEST_WRITTEN_SECRET: Final = 8
 """Values that are written out in the settings may be keys, too; shorter ones are plain options."""
@@ -44,6 +47,21 @@ class _Limits(BaseModel):
     """Whether an older server is told that it may ask callers in the middle of a call."""
     generation: Literal["auto", "older"] = "auto"
     """`older` shakes hands in any case; the default is the newest that the server speaks."""
+    start: Literal["eager", "lazy"] = "eager"
+    """`lazy`: nothing runs before the first call, if the tools are known from earlier."""
+    idle_seconds: float | None = Field(default=None, ge=1)
+    """After so long without a call nothing runs until the next one; `lazy` sources: 600."""
+    affinity: Literal["shared", "per_caller", "per_call"] = "shared"
+    """Who shares a connection, and with it what the server keeps between calls."""
+    most_connections: int | None = Field(default=None, ge=1, le=1_000)
+    """How many callers, or calls, may have a connection of their own at once: 100, processes 16."""
+
+    @property
+    def rests_after_seconds(self) -> float | None:
+        """After how long without a call nothing runs any more; None: never."""
+        if self.idle_seconds is None and self.start == "lazy":
+            return _LAZY_IDLE_SECONDS
+        return self.idle_seconds
 
 
 class StdioSpec(_Limits):
@@ -55,6 +73,11 @@ class StdioSpec(_Limits):
     env: dict[str, str] = Field(default_factory=dict)
     inherit_env: tuple[str, ...] = ()
     cwd: str | None = None
+
+    @property
+    def own_connections(self) -> int:
+        """How many connections there may be besides the common one."""
+        return self.most_connections or _MOST_PROCESSES
 
     @property
     def forward_headers(self) -> dict[str, str]:
@@ -100,6 +123,11 @@ class HttpSpec(_Limits):
     headers: dict[str, str] = Field(default_factory=dict)
     forward_headers: dict[str, str] = Field(default_factory=dict)
     """Names at the server, by the names of the caller's headers that may go up."""
+
+    @property
+    def own_connections(self) -> int:
+        """How many connections there may be besides the common one."""
+        return self.most_connections or _MOST_CONNECTIONS
 
     @field_validator("forward_headers")
     @classmethod

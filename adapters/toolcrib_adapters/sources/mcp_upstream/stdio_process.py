@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
     from anyio.abc import ByteReceiveStream, Process
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+    from toolcrib_adapters.processes.household import Household
+    from toolcrib_adapters.processes.seats import Holder
     from toolcrib_adapters.sources.mcp_upstream.spec import StdioSpec
+    from toolcrib_adapters.sources.mcp_upstream.stderr_tail import StderrTail
 
     Incoming = MemoryObjectSendStream[SessionMessage | Exception]
     Streams = tuple[
@@ -51,40 +55,65 @@ _LONGEST_UNENDED: Final = 2 * LONGEST_LINE
 _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessTies:
+    """What binds a server process to its crib.
+
+    Attributes:
+        source: whose process it is.
+        household: where it is written down.
+        holder: who gives up its seat.
+        on_stderr: told the tail of standard error at the end.
+    """
+
+    source: str
+    household: Household
+    holder: Holder
+    on_stderr: Callable[[str], None]
+
+
 @asynccontextmanager
-async def stdio_process(
-    spec: StdioSpec, on_stderr: Callable[[str], None]
-) -> AsyncIterator[Streams]:
+async def stdio_process(spec: StdioSpec, ties: ProcessTies) -> AsyncIterator[Streams]:
     """The streams of a new server process; the whole group is gone when the block ends.
 
     Args:
         spec: expanded settings.
-        on_stderr: told the tail of standard error at the end.
+        ties: to the crib.
 
     Raises:
-        ToolError: `source_unavailable` if the process cannot be started.
+        ToolError: `source_unavailable` if the process cannot be started, `at_capacity` if too many
+            run.
     """
-    with stderr_tail() as tail:
-        process = await _started(spec, tail.write_end)
-        tail.close_write_end()
-        incoming_send, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        outgoing, outgoing_receive = anyio.create_memory_object_stream[SessionMessage](0)
-        try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(tail.drain)
-                tasks.start_soon(_read, process, incoming_send)
-                tasks.start_soon(_write, process, outgoing_receive, incoming_send)
-                try:
-                    yield incoming, outgoing
-                finally:
-                    with anyio.CancelScope(shield=True):
-                        await end(process)
-                    tasks.cancel_scope.cancel()
-        finally:
-            for stream in (incoming_send, incoming, outgoing, outgoing_receive):
-                stream.close()
-            tail.read_available()
-            on_stderr(tail.text)
+    async with ties.household.seats.seat(ties.holder):
+        with stderr_tail() as tail:
+            process = await _started(spec, tail.write_end)
+            with ties.household.kept(ties.source, process.pid):
+                async with _streams(process, tail, ties) as streams:
+                    yield streams
+
+
+@asynccontextmanager
+async def _streams(process: Process, tail: StderrTail, ties: ProcessTies) -> AsyncIterator[Streams]:
+    """The streams of a process, which has ended with its group when the block ends."""
+    tail.close_write_end()
+    incoming_send, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, outgoing_receive = anyio.create_memory_object_stream[SessionMessage](0)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(tail.drain)
+            tasks.start_soon(_read, process, incoming_send, ties.household)
+            tasks.start_soon(_write, process, outgoing_receive, incoming_send)
+            try:
+                yield incoming, outgoing
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await end(process)
+                tasks.cancel_scope.cancel()
+    finally:
+        for stream in (incoming_send, incoming, outgoing, outgoing_receive):
+            stream.close()
+        tail.read_available()
+        ties.on_stderr(tail.text)
 
 
 async def _started(spec: StdioSpec, stderr: int) -> Process:
@@ -114,11 +143,11 @@ def _not_started(text: str) -> ToolError:
     return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
 
 
-async def _read(process: Process, incoming: Incoming) -> None:
+async def _read(process: Process, incoming: Incoming, household: Household) -> None:
     """Hand on each message, until stdout or the process ends."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_end_with_process, process, tasks.cancel_scope)
-        await _read_lines(process, incoming)
+        await _read_lines(process, incoming, household)
         tasks.cancel_scope.cancel()
     incoming.close()
 
@@ -128,11 +157,16 @@ async def _end_with_process(process: Process, reading: anyio.CancelScope) -> Non
     reading.deadline = anyio.current_time() + _LAST_WORDS_SECONDS
 
 
-async def _read_lines(process: Process, incoming: Incoming) -> None:
+async def _read_lines(process: Process, incoming: Incoming, household: Household) -> None:
     if process.stdout is None:
         return
+    is_first = True
     with suppress(*_GONE):
         async for message in _messages(process.stdout):
+            if is_first:
+                # It has started whatever it starts: a wrapper may leave before its children do.
+                is_first = False
+                household.note_members(process.pid)
             await incoming.send(SessionMessage(message))
 
 

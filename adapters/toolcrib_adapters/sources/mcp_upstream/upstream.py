@@ -1,8 +1,8 @@
 """An MCP upstream: one owner task that connects, lists, stays connected, and comes back.
 
 Callers reach it through `call` from their own tasks; nothing the upstream does can cancel them, and
-their cancellation ends only their own request. Lists go to the host raw; judging them is the
-registry's part.
+their cancellation ends only their own request. Where a source may rest, nothing runs until
+somebody calls.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import mcp_types as types
-from mcp.client.subscriptions import ToolsListChanged
 
 from toolcrib_adapters.expansion import Secrets
-from toolcrib_adapters.settling import Settling
 from toolcrib_adapters.sources.mcp_upstream.answers import says_unknown_tool
+from toolcrib_adapters.sources.mcp_upstream.apart import (
+    Apart,
+    connections_of,
+    of_one_caller,
+    starts_late,
+)
 from toolcrib_adapters.sources.mcp_upstream.backoff import pause_seconds
-from toolcrib_adapters.sources.mcp_upstream.change_news import Ears, hear_changes
+from toolcrib_adapters.sources.mcp_upstream.change_news import hear_changes
 from toolcrib_adapters.sources.mcp_upstream.dialogue import Dialogue
 from toolcrib_adapters.sources.mcp_upstream.exchange import Exchange
 from toolcrib_adapters.sources.mcp_upstream.failures import (
@@ -34,30 +38,33 @@ from toolcrib_adapters.sources.mcp_upstream.failures import (
     tell_log,
 )
 from toolcrib_adapters.sources.mcp_upstream.forwarding import HttpAccess, without_headers
+from toolcrib_adapters.sources.mcp_upstream.hearing import Hearing
 from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
 from toolcrib_adapters.sources.mcp_upstream.link import Link
+from toolcrib_adapters.sources.mcp_upstream.listings import Listings
 from toolcrib_adapters.sources.mcp_upstream.personal import PersonalConnections
 from toolcrib_adapters.sources.mcp_upstream.pulse import Pulse
 from toolcrib_adapters.sources.mcp_upstream.requests import UpstreamRequests
 from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, read_spec
-from toolcrib_adapters.sources.mcp_upstream.tool_list import tools_of
+from toolcrib_adapters.sources.mcp_upstream.state_loss import StateLoss, keeps_state
+from toolcrib_adapters.sources.mcp_upstream.stdio_process import ProcessTies
+from toolcrib_adapters.sources.mcp_upstream.usage import Usage
 from toolcrib_adapters.sources.mcp_upstream.watched_resources import SUBSCRIBE, UNSUBSCRIBE
 from toolcrib_adapters.sources.mcp_upstream.wire import Wire, connected
-from toolcrib_adapters.sources.relisting import Relisting
 from toolcrib_protocol.errors import (
+    AT_CAPACITY,
     INVALID_SETTINGS,
     NEEDS_SIGN_IN,
     SOURCE_UNAVAILABLE,
     ErrorKind,
     ToolError,
 )
-from toolcrib_registry.listing import Listing
 from toolcrib_registry.notices import NoticeKind
 from toolcrib_registry.patience import Patience
 from toolcrib_registry.ports import SourceState, SourceStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
     from toolcrib_adapters.sources.mcp_upstream.spec import StdioSpec
     from toolcrib_adapters.sources.source import SourceHost
@@ -72,16 +79,6 @@ _PARTING_SECONDS: Final = 2.0
 """How long a server may take to hear that calls which wait are cancelled."""
 _CLOSE_SECONDS: Final = 10.0
 """How long a server may take to say goodbye over HTTP; a process is ended in any case."""
-_LIST_AGAIN_SECONDS: Final = 300.0
-"""Upstreams that cannot say that their list changed are asked this often."""
-_LIST_FAILED_SECONDS: Final = 15.0
-_SUSPECT_SECONDS: Final = 30.0
-"""How often the news that a tool is unknown may make the list be asked for."""
-_SETTLE_SECONDS: Final = 0.2
-"""Notices that the list changed come in bursts; one new list answers them all."""
-_LONGEST_SETTLE_SECONDS: Final = 0.8
-"""A burst of one second then makes two new lists at most, and a single change shows at once."""
-_LONGEST_INSTRUCTIONS: Final = 4_000
 _LONGEST_STDERR: Final = 600
 
 
@@ -114,30 +111,33 @@ class McpUpstream:
         self._gate = connect_gate
         self._roll = roll
         self._access = access or HttpAccess()
-        same = partial(McpUpstream, record, environment=environment, clock=clock, roll=roll)
-        self._personal = PersonalConnections(
-            record.name,
-            clock,
-            lambda own: same(connect_gate=connect_gate, access=replace(self._access, personal=own)),
-        )
-        self._link = Link(record.name)
+        lonely = of_one_caller(record)
+        same = partial(McpUpstream, environment=environment, clock=clock, roll=roll)
+
+        def make(headers: Mapping[str, str], *, is_reopened: bool) -> McpUpstream:
+            access = replace(self._access, personal=headers, is_reopened=is_reopened)
+            return same(lonely, connect_gate=connect_gate, access=access)
+
+        self._personal = PersonalConnections(connections_of(record, clock, make))
+        self._apart = Apart(record, clock, make)
+        self._link = Link(record.name, clock)
         self._dialogue = Dialogue(record.name)
         self._requests = UpstreamRequests(record.name, clock)
-        self._relisting = Relisting()
+        self._listings = Listings(record.name, clock)
+        self._hearing = Hearing(self._listings, self._requests, self._dialogue)
         self._pulse = Pulse()
+        self._state = StateLoss(is_lost=self._access.is_reopened)
+        self._usage = Usage(clock, self._access.household.seats, self._link.rest, self._is_needed)
+        self._link.on_wanted = self._usage.wake
         self._secrets = Secrets()
         self._longest_call_seconds = inf
         self._stderr = ""
         self._was_ready = False
-        self._list_again = Settling(clock, _SETTLE_SECONDS, _LONGEST_SETTLE_SECONDS)
-        self._is_told = False
-        self._fresh_seconds = 0.0
-        self._suspected_at = -inf
 
     async def run(self, host: SourceHost) -> None:
         """Own the connection until cancelled; calls that wait for their callers end before it."""
         life = anyio.CancelScope(shield=True)
-        async with anyio.create_task_group() as tasks:
+        async with anyio.create_task_group() as tasks, self._apart.running():
             tasks.start_soon(self._own, host, life)
             try:
                 await anyio.sleep_forever()
@@ -149,40 +149,70 @@ class McpUpstream:
     async def _own(self, host: SourceHost, life: anyio.CancelScope) -> None:
         with life:
             attempt = 0
+            rests = starts_late(self._record) and host.is_known() and not host.is_hot()
             while True:
+                if rests:
+                    await self._rest(host)
                 started = self._clock.monotonic()
                 await self._report(host, SourceStatus.CONNECTING)
                 error = await self._one_connection(host)
+                if rests := self._usage.is_sent_off:
+                    continue
                 lasted = self._clock.monotonic() - started
                 attempt = 0 if self._was_ready and lasted > _STABLE_SECONDS else attempt + 1
-                await self._pause(host, error, max(0, attempt - 1))
+                rests = error.code == AT_CAPACITY and host.is_known()
+                await self._pause(host, error, max(0, attempt - 1), rests=rests)
+
+    async def _rest(self, host: SourceHost) -> None:
+        """Have nothing run until somebody calls."""
+        self._link.rest()
+        self._listings.wishes.give_up()
+        if not self._usage.in_use:
+            await self._report(host, SourceStatus.IDLE)
+        await self._usage.until_wanted()
+        self._link.opening()
+
+    def _is_needed(self) -> bool:
+        """Whether callers depend on this very connection between their calls."""
+        return self._requests.watched.is_wanted or self._dialogue.lot.is_taken
 
     async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
         """Call one tool; see `Provider.call`."""
+        if (apart := self._apart.wanted(context)) is not None:
+            with apart as source:
+                return await source.call(upstream_name, arguments, context)
+        with self._usage.using():
+            return await self._call(upstream_name, arguments, context)
+
+    async def _call(
+        self, upstream_name: str, arguments: JsonObject, context: CallContext
+    ) -> Result:
         patience = context.patience_of_source()
         seconds = patience.seconds
         wire = await self._wire_for(context, patience)
         if (own := self._personal.wanted(wire, context)) is not None:
             with own as source:
                 return await source.call(upstream_name, arguments, without_headers(context))
-        params: JsonObject = {"name": upstream_name, "arguments": arguments}
         tool = f"{upstream_name!r} of {self._record.name!r}"
         try:
-            params = await self._requests.stamped(wire, params, context)
+            named: JsonObject = {"name": upstream_name, "arguments": arguments}
+            params = await self._requests.stamped(wire, named, context)
             exchange = Exchange(self._record.name, tool, params, context, patience)
+            self._state.called()
             with self._requests.attribution.making(context):
                 result = await exchange.carry(wire, self._dialogue.desk, self._dialogue.lot)
         except RequestError as failed:
             raise self._call_failure(failed, seconds) from failed
         if says_unknown_tool(result):
-            self._suspect_list()
-        return result
+            self._listings.suspect()
+        return self._state.flagged(result)
 
     async def look_again(self) -> None:
         """Ask for the list anew, or connect at once; see `Source.look_again`."""
-        self._list_again.stir()
+        self._listings.stir()
+        self._usage.wake()
         async with self._pulse.doubting_soon():
-            await self._relisting.wait()
+            await self._listings.wishes.wait()
 
     async def _wire_for(self, context: CallContext, patience: Patience) -> Wire:
         """The connection for a call: of the caller's generation, where it may be asked something.
@@ -200,42 +230,44 @@ class McpUpstream:
 
     async def request(self, method: str, params: JsonObject, context: CallContext) -> JsonObject:
         """The raw answer to a request that calls no tool; see `Provider.request`."""
+        if (apart := self._apart.wanted(context, method)) is not None:
+            with apart as source:
+                return await source.request(method, params, context)
         seconds = min(context.timeout_seconds, self._longest_call_seconds)
         patience = Patience(seconds)
         try:
             if method == UNSUBSCRIBE:
                 return await self._requests.unwatch(self._link.present, params, patience)
-            wire = await self._link.wire(seconds)
-            self._requests.check(wire, method)
-            if method == SUBSCRIBE:
-                return await self._requests.watch(wire, params, patience)
-            wire = await self._wire_for(context, patience)
-            if (own := self._personal.wanted(wire, context)) is not None:
-                with own as source:
-                    return await source.request(method, params, without_headers(context))
-            what = f"{method} of {self._record.name!r}"
-            params = await self._requests.stamped(wire, params, context)
-            with self._requests.attribution.making(context):
-                exchange = Exchange(self._record.name, what, params, context, patience, method)
-                return await exchange.answer(wire, self._dialogue.desk)
+            with self._usage.using():
+                return await self._request(method, params, context, patience)
         except RequestError as failed:
             raise self._call_failure(failed, seconds) from failed
 
+    async def _request(
+        self, method: str, params: JsonObject, context: CallContext, patience: Patience
+    ) -> JsonObject:
+        wire = await self._link.wire(patience.seconds)
+        self._requests.check(wire, method)
+        if method == SUBSCRIBE:
+            return await self._requests.watch(wire, params, patience)
+        wire = await self._wire_for(context, patience)
+        if (own := self._personal.wanted(wire, context)) is not None:
+            with own as source:
+                return await source.request(method, params, without_headers(context))
+        what = f"{method} of {self._record.name!r}"
+        params = await self._requests.stamped(wire, params, context)
+        with self._requests.attribution.making(context):
+            exchange = Exchange(self._record.name, what, params, context, patience, method)
+            return await exchange.answer(wire, self._dialogue.desk)
+
     def _call_failure(self, failed: RequestError, seconds: float) -> ToolError:
         if failed.code in {types.INVALID_PARAMS, types.METHOD_NOT_FOUND}:
-            self._suspect_list()
+            self._listings.suspect()
         elif failed.code == types.REQUEST_TIMEOUT:
             self._pulse.doubt()
         failure = call_failure(failed, repr(self._record.name), seconds)
         failure.message = self._secrets.hidden(failure.message)
         return failure
-
-    def _suspect_list(self) -> None:
-        """Perhaps the tool is gone: the next list tells."""
-        now = self._clock.monotonic()
-        if now - self._suspected_at >= _SUSPECT_SECONDS:
-            self._suspected_at = now
-            self._list_again.stir()
 
     async def _one_connection(self, host: SourceHost) -> ToolError:
         """Connect and serve until the connection ends; why it ended."""
@@ -255,8 +287,7 @@ class McpUpstream:
             tell_log(self._record.name, error, self._secrets)
             return connect_failure(error, None if self._was_ready else failures.last, seconds)
         told = f": {failures.last.told}" if failures.last and failures.fatal.is_set() else ""
-        text = f"the connection ended{told}"
-        return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+        return ToolError(SOURCE_UNAVAILABLE, f"the connection ended{told}", ErrorKind.RETRYABLE)
 
     async def _serve(
         self, host: SourceHost, spec: StdioSpec | HttpSpec, failures: HttpFailures
@@ -268,14 +299,15 @@ class McpUpstream:
             Exception: see `connected` and `raw_list`.
         """
         self._stderr = ""
-        self._list_again = Settling(self._clock, _SETTLE_SECONDS, _LONGEST_SETTLE_SECONDS)
+        self._listings.begin()
+        self._usage.connecting()
         async with AsyncExitStack() as turn:
             await turn.enter_async_context(self._gate)
             patience = anyio.current_time() + spec.connect_timeout_seconds
             with anyio.CancelScope(deadline=patience) as life:
                 async with self._connected(spec, failures) as wire:
                     life.deadline = inf
-                    await self._list(host, wire)
+                    await self._listings.list(host, wire)
                     await turn.aclose()
                     self._was_ready = True
                     beside = partial(self._connected, failures=HttpFailures())
@@ -285,22 +317,28 @@ class McpUpstream:
                         is_shared = spec.transport != "http"
                         self._requests.opened(wire, host, is_shared=is_shared)
                         await self._report(host, SourceStatus.READY)
-                        await self._stay(host, wire, failures)
+                        try:
+                            await self._stay(host, wire, failures, spec.rests_after_seconds)
+                        finally:
+                            if keeps_state(spec, wire):
+                                self._state.lost()
                     life.deadline = anyio.current_time() + _CLOSE_SECONDS
         if life.cancelled_caught and not self._was_ready:
             raise TimeoutError
-        if wire.why_ended:
-            text = f"the connection ended: {wire.why_ended}"
-            raise ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+        if why := wire.why_ended:
+            raise ToolError(SOURCE_UNAVAILABLE, f"the connection ended: {why}", ErrorKind.RETRYABLE)
 
     def _connected(
         self, spec: StdioSpec | HttpSpec, failures: HttpFailures
     ) -> AbstractAsyncContextManager[Wire]:
-        notice, stderr = self._on_notice, self._keep_stderr
-        return connected(spec, self._secrets, failures, notice, stderr, self._access.reach)
+        access = self._access
+        ties = ProcessTies(self._record.name, access.household, self._usage, self._keep_stderr)
+        return connected(spec, self._secrets, failures, self._hearing.notice, ties, access.reach)
 
-    async def _stay(self, host: SourceHost, wire: Wire, failures: HttpFailures) -> None:
-        """Keep the list fresh until the connection ends."""
+    async def _stay(
+        self, host: SourceHost, wire: Wire, failures: HttpFailures, idle_seconds: float | None
+    ) -> None:
+        """Keep the list fresh until the connection ends, or nobody has used it for so long."""
         async with anyio.create_task_group() as tasks:
 
             async def leave_at(event: anyio.Event) -> None:
@@ -310,86 +348,49 @@ class McpUpstream:
             tasks.start_soon(leave_at, wire.ended)
             tasks.start_soon(leave_at, failures.fatal)
             tasks.start_soon(self._keep_listing, host, wire)
-            tasks.start_soon(self._remind)
-            tasks.start_soon(self._pulse.keep, wire)
+            tasks.start_soon(self._listings.remind)
+            tasks.start_soon(self._pulse.keep, wire, self._usage.until_present_calls_end)
             tasks.start_soon(self._requests.watched.keep, wire)
             if wire.tells_changes:
-                ears = Ears(self._suspect_lists, self._told_change)
+                ears = self._hearing.ears
                 tasks.start_soon(hear_changes, wire, self._record.name, self._clock, ears)
+            await self._usage.until_sent_off(idle_seconds)
+            tasks.cancel_scope.cancel()
 
     async def _keep_listing(self, host: SourceHost, wire: Wire) -> None:
-        while True:
-            await self._relisting.rest(self._clock)
-            await self._list_again.settled()
-            try:
-                await self._list(host, wire)
-            except (RequestError, ToolError) as error:
+        async for outcome in self._listings.kept(host, wire):
+            reason = ""
+            if outcome.failure:
                 self._pulse.doubt()
-                # The stored list stays as it is; the reason is for people.
-                reason = self._secrets.hidden(f"the tools could not be listed again: {error}")
-                await self._report(host, SourceStatus.READY, reason)
-                await self._clock.sleep(_LIST_FAILED_SECONDS)
-                self._list_again.stir()
-            else:
-                if self._is_told:
-                    self._is_told = False
-                    self._requests.tell(NoticeKind.TOOLS_CHANGED)
-                await self._report(host, SourceStatus.READY)
-
-    async def _remind(self) -> None:
-        while True:
-            await self._clock.sleep(max(_LIST_AGAIN_SECONDS, self._fresh_seconds))
-            self._list_again.stir()
-
-    def _suspect_lists(self, lists: Collection[str]) -> None:
-        if "tools" in lists:
-            self._list_again.stir()
-        self._requests.suspect(lists)
-
-    def _told_change(self, event: object) -> None:
-        if isinstance(event, ToolsListChanged):
-            self._is_told = True
-            self._list_again.stir()
-        else:
-            self._requests.told_change(event)
-
-    async def _list(self, host: SourceHost, wire: Wire) -> None:
-        with self._relisting.round():
-            listed = await tools_of(wire)
-            wire.learn_headers(listed.entries)
-            self._fresh_seconds = listed.fresh_seconds
-            instructions = wire.instructions[:_LONGEST_INSTRUCTIONS]
-            await host.listed(Listing(self._record.name, listed.entries, wire.title, instructions))
-
-    async def _on_notice(self, message: object) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
-            self._told_change(ToolsListChanged())
-        elif isinstance(message, types.ElicitCompleteNotification):
-            await self._dialogue.desk.visited(message.params.elicitation_id)
-        else:
-            await self._requests.told(message)
+                reason = self._secrets.hidden(outcome.failure)
+            elif outcome.is_told:
+                self._requests.tell(NoticeKind.TOOLS_CHANGED)
+            await self._report(host, SourceStatus.READY, reason)
 
     def _keep_stderr(self, text: str) -> None:
         self._stderr = self._secrets.hidden(text)[-_LONGEST_STDERR:]
 
-    async def _pause(self, host: SourceHost, failure: ToolError, attempt: int) -> None:
+    async def _pause(
+        self, host: SourceHost, failure: ToolError, attempt: int, *, rests: bool
+    ) -> None:
         """Report why there is no connection, and wait before the next attempt."""
         last_words = f"; it wrote: {self._stderr}" if self._stderr else ""
         failure.message = self._secrets.hidden(failure.message)[:LONGEST_TEXT] + last_words
+        is_final = failure.code == INVALID_SETTINGS
+        seconds = inf if is_final else pause_seconds(attempt, self._roll())
         # What worked until now will most likely be there again soon: callers wait for it.
         if not self._was_ready:
-            self._link.down(failure)
-        needs_sign_in = failure.code == NEEDS_SIGN_IN
-        status = SourceStatus.NEEDS_SIGN_IN if needs_sign_in else SourceStatus.FAILED
-        if failure.code == INVALID_SETTINGS:
+            self._link.down(failure, seconds)
+        status = SourceStatus.IDLE if rests else SourceStatus.FAILED
+        status = SourceStatus.NEEDS_SIGN_IN if failure.code == NEEDS_SIGN_IN else status
+        if is_final:
             await self._report(host, status, failure.message)
-            self._relisting.end()
+            self._listings.wishes.end()
             await anyio.sleep_forever()  # only other settings help, and they make another source
-        seconds = pause_seconds(attempt, self._roll())
         retry_at = (self._clock.now() + timedelta(seconds=seconds)).isoformat()
         await self._report(host, status, failure.message, retry_at)
-        self._relisting.give_up()
-        await self._relisting.pause(self._clock, seconds)
+        self._listings.wishes.give_up()
+        await self._listings.wishes.pause(self._clock, seconds)
         self._link.opening()
 
     async def _report(

@@ -52,6 +52,11 @@ class WatchedResources:
         self._changed = anyio.Event()
         self._opened = anyio.Event()
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody wants to hear of a resource."""
+        return bool(self._watchers)
+
     def connected(self) -> None:
         """There is a new connection; what is watched by now was watched over another one."""
         self._from_before = frozenset(self._watched)

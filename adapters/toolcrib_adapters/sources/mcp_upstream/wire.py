@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.expansion import Secrets
     from toolcrib_adapters.outbound.addresses import Reach
     from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
+    from toolcrib_adapters.sources.mcp_upstream.stdio_process import ProcessTies
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_registry.patience import Patience
 
@@ -315,7 +316,7 @@ async def connected(
     secrets: Secrets,
     failures: HttpFailures,
     on_notice: MessageHandlerFnT,
-    on_stderr: Callable[[str], None],
+    ties: ProcessTies,
     reach: Reach,
 ) -> AsyncIterator[Wire]:
     """A connection that has agreed on a protocol version.
@@ -325,7 +326,7 @@ async def connected(
         secrets: what must not be shown.
         failures: where HTTP failures are noted.
         on_notice: told every notification of the server.
-        on_stderr: told the tail of a process's standard error at the end.
+        ties: what binds a process to the crib.
         reach: which addresses may be connected to.
 
     Raises:
@@ -336,7 +337,7 @@ async def connected(
     async with AsyncExitStack() as stack:
         stack.enter_context(quiet_logs(secrets))
         if isinstance(spec, StdioSpec):
-            streams = await stack.enter_async_context(stdio_process(spec, on_stderr))
+            streams = await stack.enter_async_context(stdio_process(spec, ties))
         else:
             streams = await stack.enter_async_context(_http_streams(spec, failures, reach))
         dispatcher = _WatchedDispatcher(*streams)

@@ -8,7 +8,6 @@ sources.
 from __future__ import annotations
 
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +16,7 @@ import anyio
 import anyio.abc
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from toolcrib_adapters.processes.household import Household
 from toolcrib_adapters.sources.file_stamps import stamps_of
 from toolcrib_adapters.sources.python_functions.pool import Pool, PoolLimits
 from toolcrib_adapters.sources.python_functions.target import is_file_target
@@ -99,7 +99,12 @@ class PythonFunctions(ToolsOnly):
     """The source of one Python target."""
 
     def __init__(
-        self, record: SourceRecord, *, environment: Mapping[str, str], clock: Clock
+        self,
+        record: SourceRecord,
+        *,
+        environment: Mapping[str, str],
+        clock: Clock,
+        household: Household | None = None,
     ) -> None:
         """A source that has not started anything.
 
@@ -107,7 +112,9 @@ class PythonFunctions(ToolsOnly):
             record: name, group and settings.
             environment: where the few variables that the functions may see come from.
             clock: time.
+            household: where its processes are at home.
         """
+        self._household = household or Household()
         self._record = record
         self._environment = environment
         self._clock = clock
@@ -129,8 +136,8 @@ class PythonFunctions(ToolsOnly):
             )
             self._relisting.end()
             await anyio.sleep_forever()
-        with tempfile.TemporaryDirectory(prefix="toolcrib-", ignore_cleanup_errors=True) as folder:
-            settings = self._settings(spec, Path(folder))
+        with self._household.folder(self._record.name) as folder:
+            settings = self._settings(spec, folder)
             limits = PoolLimits(spec.processes, spec.memory_bytes // 2)
             await self._report(host, SourceStatus.CONNECTING)
             async with anyio.create_task_group() as tasks:
@@ -184,6 +191,7 @@ class PythonFunctions(ToolsOnly):
             environment={**environment, **places},
             python=spec.python or sys.executable,
             memory_bytes=spec.memory_bytes,
+            household=self._household,
         )
 
     async def _load(self, host: SourceHost, pool: Pool, target: str) -> None:

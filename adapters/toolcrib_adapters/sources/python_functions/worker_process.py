@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.abc
 
+from toolcrib_adapters.processes.household import Household
+from toolcrib_adapters.processes.seats import Busy
 from toolcrib_adapters.sources.python_functions.frames import (
     SYNC_LANE,
     FrameError,
@@ -63,6 +65,7 @@ class WorkerSettings:
         environment: all environment variables of the process.
         memory_bytes: what one process may allocate.
         load_seconds: how long loading the target may take.
+        household: where the processes are at home.
     """
 
     source: str
@@ -73,6 +76,7 @@ class WorkerSettings:
     python: str = sys.executable
     memory_bytes: int = 2 * 1024**3
     load_seconds: float = 60.0
+    household: Household = field(default_factory=Household)
 
     def command(self, lane: str) -> list[str]:
         """The command line of a worker for `lane`."""
@@ -123,11 +127,19 @@ class WorkerProcess:
 
     async def run(self) -> None:
         """Own the process; returns when it has ended and everything it started has too."""
+        household = self._settings.household
         try:
-            process = await self._started()
+            async with household.seats.seat(Busy()):
+                process = await self._started()
+                with household.kept(self._settings.source, process.pid):
+                    await self._live(process)
         except OSError as error:
             self._finish(f"{self._settings.python!r} cannot be started: {error}")
-            return
+        except ToolError as error:
+            self._finish(error.message)
+
+    async def _live(self, process: anyio.abc.Process) -> None:
+        """Take messages of a process until it has ended, and end its group."""
         try:
             async with anyio.create_task_group() as tasks:
                 self._process, self._tasks = process, tasks

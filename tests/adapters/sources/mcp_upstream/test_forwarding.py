@@ -10,8 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from tests.adapters.sources.mcp_upstream.bay import PATIENCE, Bay, Server, bay, http_server
-from toolcrib_adapters.sources.mcp_upstream import personal
-from toolcrib_adapters.sources.mcp_upstream.personal import IDLE_SECONDS
+from toolcrib_adapters.sources.mcp_upstream.apart import IDLE_SECONDS
 from toolcrib_adapters.sources.mcp_upstream.spec import read_spec
 from toolcrib_protocol.errors import AT_CAPACITY, INVALID_ARGUMENTS, NEEDS_SIGN_IN, ToolError
 from toolcrib_registry.permissions import LOCAL_CALLER
@@ -145,13 +144,10 @@ async def test_values_are_written_down_nowhere(mode: str, caplog: pytest.LogCapt
 
 
 @pytest.mark.promise("field-o28-forwarding")
-async def test_a_connection_of_one_caller_ends_when_it_is_not_used(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(personal, "MOST_CONNECTIONS", 2)
+async def test_a_connection_of_one_caller_ends_when_it_is_not_used() -> None:
     async with (
         http_server("http-legacy") as server,
-        bay(server.spec(forward_headers=FORWARD)) as made,
+        bay(server.spec(forward_headers=FORWARD, most_connections=2)) as made,
     ):
         first = await sent(made, {"x-up-token": "U1"})
         made.clock.advance(1)
@@ -167,13 +163,10 @@ async def test_a_connection_of_one_caller_ends_when_it_is_not_used(
                 await made.pass_time(IDLE_SECONDS / 2)
 
 
-async def test_more_callers_than_connections_are_told_to_come_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(personal, "MOST_CONNECTIONS", 1)
+async def test_more_callers_than_connections_are_told_to_come_back() -> None:
     async with (
         http_server("http-legacy") as server,
-        bay(server.spec(forward_headers=FORWARD)) as made,
+        bay(server.spec(forward_headers=FORWARD, most_connections=1)) as made,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(called, made, "wait", {"x-up-token": "U1"})

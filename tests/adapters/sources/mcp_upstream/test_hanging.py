@@ -36,7 +36,7 @@ async def test_a_process_that_hangs_is_ended_and_started_anew() -> None:
 
         async def wait() -> None:
             with pytest.raises(ToolError) as told:
-                await made.call("wait")
+                await made.call("wait", limit=2)
             pending.append(told.value)
 
         tasks.start_soon(wait)
@@ -47,7 +47,7 @@ async def test_a_process_that_hangs_is_ended_and_started_anew() -> None:
         state = await made.host.settled()
         assert state.status is SourceStatus.FAILED
         assert state.reason.startswith("the connection ended: the server hangs")
-        assert [error.code for error in pending] == [SOURCE_DISCONNECTED]
+        assert [error.code for error in pending] == [TOOL_TIMED_OUT]
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
         assert (await made.state_after_pause()).status is SourceStatus.READY
