@@ -85,4 +85,10 @@ HEALING: Final = (
         "deadline, classified.",
         "field case O-17",
     ),
+    Promise(
+        "healing-defaults",
+        "One table has all defaults of the path of a call, and `toolcrib show` says what holds "
+        "for a tool and who decided it.",
+        "issue 4, section 3",
+    ),
 )

@@ -16,9 +16,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.names import Reference
+from toolcrib_registry.call_rules import rules_for
 from toolcrib_registry.search_text import spaced, words
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.names import ToolId
     from toolcrib_protocol.tool import Contract
+    from toolcrib_protocol.version import Version
     from toolcrib_registry.records import VersionRecord
     from toolcrib_registry.snapshot import Snapshot
 
@@ -138,6 +141,27 @@ class SameNames:
         return not self._groups[one].isdisjoint(self._groups[other])
 
 
+class KnownEquivalents:
+    """The equivalents of the tools of one snapshot, found when they are asked for."""
+
+    def __init__(self) -> None:
+        self._snapshot: Snapshot | None = None
+        self._names: SameNames | None = None
+        self._found: dict[tuple[ToolId, Version], tuple[Equivalent, ...]] = {}
+
+    def of(self, snapshot: Snapshot, record: VersionRecord) -> tuple[Equivalent, ...]:
+        """What may answer in place of a tool; what was found on another snapshot is forgotten."""
+        if self._names is None or self._snapshot is not snapshot:
+            self._snapshot, self._names, self._found = snapshot, SameNames(snapshot), {}
+        key = (record.tool, record.version)
+        found = self._found.get(key)
+        if found is None:
+            rules = rules_for(snapshot, record)
+            found = self._found[key] = equivalents_of(snapshot, record, rules, self._names)
+        return found
+
+
+@lru_cache(maxsize=20_000)
 def _name_words(name: str) -> frozenset[str]:
     # Not stems: `get_entry` gives something else than `get_entries`.
     return frozenset(_SEPARATE.split(spaced(name).casefold()))

@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, Final
 from toolcrib_protocol.content import text_block
 from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.result import META_PREFIX, TOOL_META, Result
-from toolcrib_registry.equivalents import Equivalent, SameNames, equivalents_of, takes_all
+from toolcrib_registry.equivalents import Equivalent, KnownEquivalents, takes_all
 from toolcrib_registry.failure_tables import Cause, Effect
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
-    from toolcrib_protocol.names import ToolId
-    from toolcrib_protocol.version import Version
     from toolcrib_registry.call import Call
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.classification import Verdict
     from toolcrib_registry.records import VersionRecord
-    from toolcrib_registry.snapshot import Snapshot
     from toolcrib_registry.work import Work
 
 FALLBACK_META: Final = f"{META_PREFIX}fallback"
@@ -55,29 +52,13 @@ class Fallbacks:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._snapshot: Snapshot | None = None
-        self._names: SameNames | None = None
-        self._known: dict[tuple[ToolId, Version], tuple[Equivalent, ...]] = {}
+        self._known = KnownEquivalents()
 
     def of(self, work: Work) -> tuple[Equivalent, ...]:
         """The equivalents of the tool that is called; none for one that itself stands in."""
         if work.call.stands_in_for:
             return ()
-        names = self._index()
-        key = (work.record.tool, work.record.version)
-        known = self._known.get(key)
-        if known is None:
-            snapshot = self._catalogue.snapshot
-            known = equivalents_of(snapshot, work.record, work.rules, names)
-            self._known[key] = known
-        return known
-
-    def _index(self) -> SameNames:
-        """The index of the present snapshot; what was found on an older one is forgotten."""
-        snapshot = self._catalogue.snapshot
-        if self._names is None or self._snapshot is not snapshot:
-            self._snapshot, self._names, self._known = snapshot, SameNames(snapshot), {}
-        return self._names
+        return self._known.of(self._catalogue.snapshot, work.record)
 
     async def answer(self, work: Work, verdict: Verdict) -> Result | None:
         """What an equivalent answers; None if there is none that may and can."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.call_rules import CallRules, RepairMode
+from toolcrib_protocol.call_rules import CallRules, RepairMode, WhenFull
 from toolcrib_registry import circuit, equivalents, healing, pace, retry_budget, retrying
 from toolcrib_registry.call_rules import rules_for, scopes_of
 from toolcrib_registry.fallback import MOST_STAND_INS
 from toolcrib_registry.handles.keeping import DEFAULT_MOST_BYTES, DEFAULT_SECONDS
 from toolcrib_registry.interaction import ANSWER_SECONDS
+from toolcrib_registry.limits.gate_limits import DEFAULT_CAP, DEFAULT_QUEUE, limits_of
 from toolcrib_registry.places import MOST_WAITING
 from toolcrib_registry.time_limits import (
     DEFAULT,
@@ -29,7 +30,7 @@ from toolcrib_registry.time_limits import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolcrib_protocol.json_value import Json
+    from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_registry.records import VersionRecord
     from toolcrib_registry.snapshot import Snapshot
 
@@ -77,14 +78,25 @@ RULE_DEFAULTS: Final = (
         "retries", retrying.DEFAULT_RETRIES, "how often a call is repeated where that is harmless"
     ),
     PathDefault("equivalents", [], "tools that the operator approves as stand-ins"),
+    PathDefault("repeats", value=False, meaning="whether a failing call may be made for ever"),
+    PathDefault("cache_seconds", 0, "how long a result of a tool that only reads is good for"),
+    PathDefault("cache_shared", value=False, meaning="whether callers share such results"),
     PathDefault("max_result_bytes", DEFAULT_MOST_BYTES, "larger results are kept under a handle"),
     PathDefault("handle_seconds", DEFAULT_SECONDS, "how long a kept result is kept"),
     PathDefault("results_may_go_to", [], "other sources that may be given a kept result"),
-    PathDefault(
-        "capture", value=False, meaning="whether arguments and results are kept to look at"
-    ),
+    PathDefault("capture", value=False, meaning="whether arguments and results are kept"),
+    PathDefault("capture_until", None, "until when they are, in seconds since 1970"),
 )
-"""Of the rules that an operator can set for a tool, a group or a source."""
+"""Of the rules that an operator can set for a tool, a group or a source: the narrowest holds."""
+
+GATE_DEFAULTS: Final = (
+    PathDefault("max_concurrency", DEFAULT_CAP, "calls at once; the default is a source's"),
+    PathDefault("calls_per_second", None, "calls that may begin in a second"),
+    PathDefault("burst", None, "calls at once after a pause; unset: a second's worth"),
+    PathDefault("queue_length", DEFAULT_QUEUE, "calls that may wait"),
+    PathDefault("when_full", WhenFull.WAIT.value, "whether a call waits at a full gate"),
+)
+"""Of gates: a call passes that of its tool, that of its group and that of its source."""
 
 FIXED: Final = (
     PathDefault("first pause before a retry, s", retrying.FIRST_PAUSE_SECONDS,
@@ -123,6 +135,7 @@ FIXED: Final = (
     PathDefault("calls waiting for a profile", MOST_WAITING, "more are refused at once"),
 )  # fmt: skip
 """What is the same for every tool."""
+_SETTABLE: Final = (*RULE_DEFAULTS, *GATE_DEFAULTS)
 
 
 def settings_of(snapshot: Snapshot, record: VersionRecord) -> list[PathSetting]:
@@ -154,15 +167,30 @@ def _scope(snapshot: Snapshot, record: VersionRecord, name: str) -> str:
     return next(str(scope) for scope in scopes if name in snapshot.rules[scope].rules.is_set)
 
 
+def gates_of(snapshot: Snapshot, record: VersionRecord) -> list[JsonObject]:
+    """The gates that the calls of a tool pass, with what they let through and who decided it."""
+    return [
+        {
+            "scope": str(gate.scope),
+            "max_concurrency": gate.cap,
+            "max_concurrency_from": gate.cap_by,
+            "calls_per_second": gate.rate,
+            "calls_per_second_from": gate.rate_by,
+        }
+        for gate in limits_of(snapshot, record)
+    ]
+
+
 def unlisted_rules() -> frozenset[str]:
     """Rules that the table lacks."""
-    return frozenset(CallRules.model_fields) - {default.name for default in RULE_DEFAULTS}
+    listed = {default.name for default in (*RULE_DEFAULTS, *GATE_DEFAULTS)}
+    return frozenset(CallRules.model_fields) - listed
 
 
 def as_markdown() -> str:
     """The table, as `docs/reliable-calls.md` shows it."""
     rows = ["| setting | default | what it is |", "|---|---|---|"]
-    rows += [f"| `{one.name}` | {_shown(one.value)} | {one.meaning} |" for one in RULE_DEFAULTS]
+    rows += [f"| `{one.name}` | {_shown(one.value)} | {one.meaning} |" for one in _SETTABLE]
     rows += [f"| {one.name} | {_shown(one.value)} | {one.meaning} |" for one in FIXED]
     return "\n".join(rows)
 

@@ -28,6 +28,7 @@ from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_registry.arguments import ready_arguments
 from toolcrib_registry.call import Call
 from toolcrib_registry.checkers import Checkers
+from toolcrib_registry.equivalents import KnownEquivalents
 from toolcrib_registry.handles import ReadWish
 from toolcrib_registry.questions import SearchRequest
 
@@ -51,6 +52,7 @@ class MetaToolAnswers:
         self._search = search
         self._checkers = Checkers()
         self._forms = forms
+        self._equivalents = KnownEquivalents()
         self._answers = {
             SEARCH_TOOLS: self._search_tools,
             DESCRIBE_TOOLS: self._describe_tools,
@@ -114,8 +116,15 @@ class MetaToolAnswers:
     def _described(self, name: str, asked: Call) -> JsonObject:
         try:
             record = self._calls.resolve(Call(name, caller=asked.caller, view=asked.view))
-            tool = self._tools.shown().sight.snapshot.tools[record.tool]
-            return description_of(tool, record, self._forms.of(record))
+            sight = self._tools.shown().sight
+            tool = sight.snapshot.tools[record.tool]
+            # Nobody is told of a tool that is not for them to see.
+            stand_ins = [
+                one
+                for one in self._equivalents.of(sight.snapshot, record)
+                if sight.allows(one.record.tool)
+            ]
+            return description_of(tool, record, self._forms.of(record), stand_ins)
         except ToolError as error:
             return not_described(name, error)
 

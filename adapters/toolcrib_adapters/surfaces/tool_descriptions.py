@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.errors import ToolError
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.tool import Behaviour
+    from toolcrib_registry.equivalents import Equivalent
     from toolcrib_registry.records import ToolRecord, VersionRecord
 
 _IN_WORDS: Final = (
@@ -30,12 +31,25 @@ _IN_WORDS: Final = (
     ("examples", "Examples"),
     ("input_schema", "Arguments"),
     ("output_schema", "Result"),
+    ("equivalents", "May be answered by"),
     ("repairs", "Repaired"),
 )
 
 
-def description_of(tool: ToolRecord, record: VersionRecord, form: PublishedForm) -> JsonObject:
-    """The facts about one version of a tool; what its contract does not tell is left out."""
+def description_of(
+    tool: ToolRecord,
+    record: VersionRecord,
+    form: PublishedForm,
+    equivalents: Sequence[Equivalent] = (),
+) -> JsonObject:
+    """The facts about one version of a tool; what its contract does not tell is left out.
+
+    Args:
+        tool: the tool.
+        record: its version.
+        form: how it is published.
+        equivalents: what may answer in its place, as far as the caller may see it.
+    """
     contract = record.contract
     told = contract.as_json()
     status = tool.statuses[record.version].status
@@ -57,6 +71,10 @@ def description_of(tool: ToolRecord, record: VersionRecord, form: PublishedForm)
         ],
         "status": status,
         "source": record.source,
+        "equivalents": [
+            {"tool": str(one.record.tool), "grounds": one.grounds.value} for one in equivalents
+        ]
+        or None,
         "repairs": [*record.repairs] or None,
     }
     return {key: fact for key, fact in facts.items() if fact is not None}

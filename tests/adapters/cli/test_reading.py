@@ -110,6 +110,30 @@ def test_a_tool_is_shown_whole(filled: Shell) -> None:
     assert document["versions"] == [{"version": "1.0.0", "status": "active", "reason": ""}]
 
 
+@pytest.mark.promise("healing-defaults")
+@pytest.mark.promise("healing-fallback")
+def test_a_tool_is_shown_with_what_holds_for_its_calls_and_who_may_answer_for_it(
+    filled: Shell,
+) -> None:
+    told = filled.run("show", "mail/send_letter").out
+    assert "timeout_seconds = 30.0 (default)" in told
+    assert "source:mail: 8 at once (default)" in told
+    assert "stand-in" not in told
+    rules = ("rules", "set", "tool:mail/send_letter", "timeout_seconds=4")
+    assert filled.run(*rules, "equivalents=mail/list_letters").code == 0
+    assert filled.run("rules", "set", "group:mail", "calls_per_second=5").code == 0
+    told = filled.run("show", "mail/send_letter").out
+    assert "timeout_seconds = 4.0 (tool:mail/send_letter)" in told
+    document = filled.run("show", "mail/send_letter", "--json").document
+    assert document["settings"]["timeout_seconds"] == {"value": 4, "from": "tool:mail/send_letter"}
+    assert "group:mail: 5 a second (rules)" in told
+    assert [gate["scope"] for gate in document["gates"]] == ["group:mail", "source:mail"]
+    assert document["equivalents"] == [
+        {"tool": "mail/list_letters", "grounds": "approved by the operator"}
+    ]
+    assert "stand-in        mail/list_letters (approved by the operator)" in told
+
+
 def test_a_retired_tool_is_listed_only_when_all_are_asked_for(filled: Shell) -> None:
     assert filled.run("remove", "mail").code == 0
     assert filled.run("tools", "--json").document["tools"] == []

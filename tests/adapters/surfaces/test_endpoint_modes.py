@@ -15,10 +15,11 @@ from mcp_types.methods import serialize_server_result
 from tests.adapters.surfaces.bench import TOOLS, Bench
 from tests.adapters.surfaces.doors import MODERN, over_http
 from toolcrib_adapters.surfaces.endpoints import MAIN, Endpoint, EndpointKind
+from toolcrib_protocol.call_rules import CallRules, RuleScope
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.tool import Contract
-from toolcrib_registry.changes import DropProfile, PutProfile
-from toolcrib_registry.records import EndpointMode, ProfileRecord
+from toolcrib_registry.changes import DropProfile, PutProfile, PutRules
+from toolcrib_registry.records import EndpointMode, ProfileRecord, RulesRecord
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -305,6 +306,27 @@ async def test_a_profile_shows_its_groups_to_lists_searches_descriptions_and_cal
         assert error["details"] == {"nearest": []}
     assert not fine.is_error
     assert [seen[0] for seen in bench.playground.seen] == ["t0001"]
+
+
+@pytest.mark.promise("healing-fallback")
+@pytest.mark.promise("field-o42-fallback")
+async def test_stand_ins_are_described_to_those_who_may_see_them() -> None:
+    bench = await with_profile(ProfileRecord("mine", groups=("post",), mode=EndpointMode.DYNAMIC))
+    scope = RuleScope.parse("tool:post/t0001")
+    rules = CallRules(equivalents=("post/t0000", "play/echo"))
+    await bench.catalogue.change(lambda _: [PutRules(RulesRecord(scope, rules))])
+    # The main endpoint lists few tools natively unless it is told to be dynamic.
+    whole = ProfileRecord("whole", mode=EndpointMode.DYNAMIC)
+    await bench.catalogue.change(lambda _: [PutProfile(whole)])
+    wish = {"names": ["post/t0001"]}
+    seen = []
+    async with over_http(bench.servers()) as url:
+        for profile in ("mine", "whole"):
+            async with Client(f"{url}/profile/{profile}") as client:
+                answer = await client.call_tool("describe_tools", wish)
+            (described,) = (answer.structured_content or {})["tools"]
+            seen.append([one["tool"] for one in described["equivalents"]])
+    assert seen == [["post/t0000"], ["post/t0000", "play/echo"]]
 
 
 @both_eras

@@ -10,6 +10,8 @@ from toolcrib_adapters.surfaces.cli.catalogue_commands import read_snapshot
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
 from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.version import VersionRange
+from toolcrib_registry.equivalents import KnownEquivalents
+from toolcrib_registry.path_settings import gates_of, settings_of
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -75,6 +77,15 @@ def _document(snapshot: Snapshot, tool: ToolRecord, record: VersionRecord) -> Js
         "overlay": laid.overlay.as_json() if laid else {},
         "overlay_left_out": list(record.left_out),
         "presets": record.presets,
+        "settings": {
+            one.name: {"value": one.value, "from": one.origin}
+            for one in settings_of(snapshot, record)
+        },
+        "gates": [*gates_of(snapshot, record)],
+        "equivalents": [
+            {"tool": str(one.record.tool), "grounds": one.grounds.value}
+            for one in KnownEquivalents().of(snapshot, record)
+        ],
         "versions": [
             {
                 "version": str(v),
@@ -101,6 +112,7 @@ def _print_document(session: Session, document: JsonObject) -> None:
     for repair in document["repairs"] if isinstance(document["repairs"], list) else ():
         out.line(f"repaired        {repair}")
     _print_overlay(session, document)
+    _print_path(session, document)
     out.line()
     for key in ("description", "when_to_use", "when_not_to_use"):
         if contract.get(key):
@@ -118,6 +130,30 @@ def _print_overlay(session: Session, document: JsonObject) -> None:
     left_out = document["overlay_left_out"]
     for sentence in left_out if isinstance(left_out, list) else ():
         session.output.line(f"left out        {sentence}")
+
+
+def _print_path(session: Session, document: JsonObject) -> None:
+    """What holds for its calls, and who decided it."""
+    settings = document["settings"] if isinstance(document["settings"], dict) else {}
+    for name, setting in settings.items():
+        if isinstance(setting, dict):
+            value = dump_json(setting["value"])
+            session.output.line(f"setting         {name} = {value} ({setting['from']})")
+    for gate in document["gates"] if isinstance(document["gates"], list) else ():
+        if isinstance(gate, dict):
+            session.output.line(f"gate            {_gate(gate)}")
+    for one in document["equivalents"] if isinstance(document["equivalents"], list) else ():
+        if isinstance(one, dict):
+            session.output.line(f"stand-in        {one['tool']} ({one['grounds']})")
+
+
+def _gate(gate: JsonObject) -> str:
+    told = []
+    if gate["max_concurrency"] is not None:
+        told.append(f"{gate['max_concurrency']} at once ({gate['max_concurrency_from']})")
+    if gate["calls_per_second"] is not None:
+        told.append(f"{gate['calls_per_second']:g} a second ({gate['calls_per_second_from']})")
+    return f"{gate['scope']}: {', '.join(told)}"
 
 
 def _behaviour(facts: JsonObject) -> str:
