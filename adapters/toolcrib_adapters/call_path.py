@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.handles import Vault
     from toolcrib_registry.ledger import Ledger
+    from toolcrib_registry.limits import Leases
     from toolcrib_registry.ports import Clock
     from toolcrib_registry.stages import CallRecorder
 
@@ -52,6 +53,7 @@ def call_path(
     recorder: CallRecorder | None = None,
     vault: Vault,
     ledger: Ledger,
+    leases: Leases | None = None,
 ) -> CallPath:
     """The path of the calls of one crib.
 
@@ -61,10 +63,11 @@ def call_path(
         recorder: writes the calls down.
         vault: where large results are kept.
         ledger: where calls that change something are written down.
+        leases: fetches what is set for all processes; None: this one is alone.
     """
     checkers = Checkers()
     breaker = Breaker(clock)
-    gates = Gates(catalogue, clock)
+    gates = Gates(catalogue, clock, leases)
     healing = Healing(clock, Fallbacks(catalogue), mending=ArgumentMending(checkers))
     kept = KeptResults(vault, HandleReader(vault, catalogue), catalogue, checkers)
     guard, cache = RepeatGuard(catalogue, clock), ResultCache(catalogue, clock)

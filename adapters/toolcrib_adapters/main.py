@@ -159,15 +159,20 @@ async def open_crib(
         ledger: Ledger = load("ledger")(
             load("store.ledger")(store.database), load("owners")(), sealer, clock
         )
+        limits: LimitStore = load("store.limits")(store.database)
+        leases: Leases = load("leases")(limits, crib_name)
         parts: CallPath = load("call_path")(
-            catalogue, clock, recorder=book, vault=vault, ledger=ledger
+            catalogue, clock, recorder=book, vault=vault, ledger=ledger, leases=leases
         )
+        board: LimitBoard = load("limit_board")(parts.gates, limits, clock, crib_name)
         calls = load("calls")(catalogue, supervisor, path=parts.path, checkers=parts.checkers)
         async with book.writing(), ledger.writing(), anyio.create_task_group() as tasks:
             tasks.start_soon(_hold_until_open, read_gate, search)
             await tasks.start(supervisor.run, catalogue, head_start_seconds)
             tasks.start_soon(search.run, catalogue, head_start_seconds)
             tasks.start_soon(catalogue.follow)
+            tasks.start_soon(leases.run)
+            tasks.start_soon(board.run)
             yield Crib(settings.home, catalogue, calls, search, supervisor, store, clock, book)
             tasks.cancel_scope.cancel()
 

@@ -112,10 +112,13 @@ def _held(
     lacking = [one for one in claims if one.slots < min(one.wanted, max(1, fair))]
     since = now if mine is None or mine.since is None else mine.since
     room = cap - sum(one.slots for one in others.values())
-    if mine is None or not mine.slots:
+    has_none = mine is None or not mine.slots
+    if has_none:
         # Who waited longer comes first; each of them is kept one slot.
         room -= sum(one.since is not None and one.since < since for one in lacking)
-    target = min(wish.slots, max(fair, wish.running)) if lacking else wish.slots
+    # One that has none is in the line for one, however little the share of each is.
+    own = max(fair, wish.running, int(has_none))
+    target = min(wish.slots, own) if lacking else wish.slots
     slots = max(min(target, max(0, room)), wish.running)
     if not slots and not wish.slots:
         return None, None

@@ -49,6 +49,7 @@ class Leases:
         self._seconds = lease_seconds
         self._gates: dict[str, Gate] = {}
         self._asked = anyio.Event()
+        self._has_asked = False
         self.fault = ""
         """Why the store cannot be asked; empty if it can."""
 
@@ -90,6 +91,7 @@ class Leases:
         }
         if not wishes:
             return inf
+        self._has_asked = True
         try:
             grants = await self._store.lease(self._crib, wishes, self._seconds)
         except ToolError as error:
@@ -116,6 +118,8 @@ class Leases:
         return pause
 
     async def _leave(self) -> None:
+        if not self._has_asked:
+            return
         try:
             await self._store.give_back(self._crib)
         except ToolError as error:

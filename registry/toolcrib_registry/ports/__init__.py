@@ -42,6 +42,11 @@ from toolcrib_registry.ports.ledger import (
     LedgerStore,
     Owners,
 )
+from toolcrib_registry.ports.limits import (
+    Grant,
+    LimitStore,
+    Wish,
+)
 from toolcrib_registry.ports.sealing import (
     Sealer,
 )
@@ -69,6 +74,7 @@ __all__ = [
     "CribStore",
     "Encoder",
     "EntryState",
+    "Grant",
     "HandleRecord",
     "HandleStore",
     "IndexStore",
@@ -76,6 +82,7 @@ __all__ = [
     "KeywordIndex",
     "LedgerEntry",
     "LedgerStore",
+    "LimitStore",
     "Notices",
     "Owners",
     "Progress",
@@ -89,4 +96,5 @@ __all__ = [
     "StoredIndex",
     "VectorCache",
     "VectorIndex",
+    "Wish",
 ]

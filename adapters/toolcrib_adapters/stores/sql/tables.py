@@ -172,3 +172,13 @@ chores = Table(
     Column("until", Float),
     *_text("facts"),
 )
+limit_books = Table(
+    "limit_books", metadata, Column("gate", AnyText, primary_key=True), *_text("facts")
+)
+limit_boards = Table(
+    "limit_boards",
+    metadata,
+    Column("crib", Text, primary_key=True),
+    *_text("facts"),
+    Column("expires", Float),
+)

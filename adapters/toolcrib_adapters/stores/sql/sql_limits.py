@@ -1,0 +1,169 @@
+"""Limits that processes share, in a SQL database: the books of gates, under a lock.
+
+Decides nothing itself: `lease_terms.settled` does, on the book that is locked here. The time is the
+database's, so that the clocks of several machines need not agree. What changes nothing is not
+written: who waits for others asks often.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from pydantic import BaseModel
+from sqlalchemy import delete, insert, literal_column, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from toolcrib_adapters.stores.sql.tables import limit_boards, limit_books
+from toolcrib_protocol.json_value import dump_json, parse_json
+from toolcrib_registry.limits.lease_terms import Book, Holding, settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+    from sqlalchemy.sql.elements import ColumnElement
+
+    from toolcrib_adapters.stores.sql.database import Database
+    from toolcrib_protocol.json_value import Json, JsonObject
+    from toolcrib_registry.ports import Grant, Wish
+
+T = TypeVar("T")
+
+_SQLITE_NOW: Final = "(julianday('now') - 2440587.5) * 86400.0"
+_POSTGRESQL_NOW: Final = "extract(epoch from clock_timestamp())"
+
+
+class _Facts(BaseModel):
+    """A book as it is kept."""
+
+    tokens: float | None
+    at: float
+    holdings: dict[str, tuple[int, int, float | None, float]]
+
+
+class SqlLimits:
+    """A `LimitStore` over SQLAlchemy; the database has been migrated."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._threads = CapacityLimiter(1)
+
+    async def lease(
+        self, crib: str, wishes: Mapping[str, Wish], seconds: float
+    ) -> Mapping[str, Grant]:
+        """Renew what `crib` holds at these gates, and give what there is.
+
+        Raises:
+            ToolError: `store_busy`, `store_unavailable`.
+        """
+        return await self._run(partial(self._lease, crib, wishes, seconds))
+
+    async def give_back(self, crib: str) -> None:
+        """End all leases of a process, and take down what it told.
+
+        Raises:
+            ToolError: `store_busy`, `store_unavailable`.
+        """
+        await self._run(partial(self._give_back, crib))
+
+    async def tell(self, crib: str, gates: Sequence[JsonObject], seconds: float) -> None:
+        """Pin how the gates of a process stand.
+
+        Raises:
+            ToolError: `store_busy`, `store_unavailable`.
+        """
+        await self._run(partial(self._tell, crib, dump_json([*gates]), seconds))
+
+    async def told(self) -> Mapping[str, Sequence[JsonObject]]:
+        """How the gates of each running process stand.
+
+        Raises:
+            ToolError: `store_busy`, `store_unavailable`.
+        """
+        return await self._run(self._told)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        return await to_thread.run_sync(work, limiter=self._threads)
+
+    def _lease(self, crib: str, wishes: Mapping[str, Wish], seconds: float) -> dict[str, Grant]:
+        grants = {}
+        with self._database.writing() as connection:
+            self._make_books(connection, wishes)
+            # Always in one order: two processes that lock the same books never wait in a circle.
+            books = _locked(connection, sorted(wishes))
+            now = self._now(connection)
+            for gate, book in books.items():
+                after, grants[gate] = settled(book, crib, wishes[gate], now, seconds)
+                if after != book:
+                    _write(connection, gate, after)
+        return grants
+
+    def _make_books(self, connection: Connection, gates: Mapping[str, Wish]) -> None:
+        known = select(limit_books.c.gate).where(limit_books.c.gate.in_([*gates]))
+        missing = set(gates) - set(connection.execute(known).scalars())
+        for gate in sorted(missing):
+            row = {"gate": gate, "facts": dump_json(_written(Book()))}
+            # Another process may make it in the same moment.
+            making = sqlite.insert if self._database.is_sqlite else postgresql.insert
+            connection.execute(making(limit_books).values(row).on_conflict_do_nothing())
+
+    def _give_back(self, crib: str) -> None:
+        with self._database.writing() as connection:
+            connection.execute(delete(limit_boards).where(limit_boards.c.crib == crib))
+            gates = sorted(connection.execute(select(limit_books.c.gate)).scalars())
+            for gate, book in _locked(connection, gates).items():
+                if crib in book.holdings:
+                    _write(connection, gate, book.without(crib))
+
+    def _tell(self, crib: str, facts: str, seconds: float) -> None:
+        table = limit_boards
+        with self._database.writing() as connection:
+            now = self._now(connection)
+            gone = (table.c.crib == crib) | (table.c.expires <= now)
+            connection.execute(delete(table).where(gone))
+            row = {"crib": crib, "facts": facts, "expires": now + seconds}
+            connection.execute(insert(table), row)
+
+    def _told(self) -> dict[str, Sequence[JsonObject]]:
+        with self._database.reading() as connection:
+            fresh = limit_boards.c.expires > self._now(connection)
+            found = connection.execute(select(limit_boards).where(fresh)).all()
+        return {row.crib: _objects(parse_json(row.facts)) for row in found}
+
+    def _now(self, connection: Connection) -> float:
+        epoch: ColumnElement[float] = literal_column(_SQLITE_NOW)
+        if not self._database.is_sqlite:
+            epoch = literal_column(_POSTGRESQL_NOW)
+        return float(connection.execute(select(epoch)).scalar_one())
+
+
+def _locked(connection: Connection, gates: Sequence[str]) -> dict[str, Book]:
+    """The books of these gates, ours until the transaction ends."""
+    wanted = select(limit_books).where(limit_books.c.gate.in_(gates)).order_by(limit_books.c.gate)
+    found = connection.execute(wanted.with_for_update()).all()
+    return {row.gate: _read(parse_json(row.facts)) for row in found}
+
+
+def _write(connection: Connection, gate: str, book: Book) -> None:
+    changed = update(limit_books).where(limit_books.c.gate == gate)
+    connection.execute(changed.values(facts=dump_json(_written(book))))
+
+
+def _written(book: Book) -> JsonObject:
+    holdings: JsonObject = {
+        crib: [one.slots, one.wanted, one.since, one.expires] for crib, one in book.holdings.items()
+    }
+    return {"tokens": book.tokens, "at": book.at, "holdings": holdings}
+
+
+def _read(facts: Json) -> Book:
+    """What `_written` wrote."""
+    told = _Facts.model_validate(facts)
+    holdings = {crib: Holding(*one) for crib, one in told.holdings.items()}
+    return Book(told.tokens, told.at, holdings)
+
+
+def _objects(facts: Json) -> list[JsonObject]:
+    return [one for one in facts if isinstance(one, dict)] if isinstance(facts, list) else []
