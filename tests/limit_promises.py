@@ -53,4 +53,30 @@ LIMITS: Final[tuple[Promise, ...]] = (
         "Nothing leaves for a source before it said that it wants to be asked again.",
         "issue 4, section 2",
     ),
+    Promise(
+        "shared-cap",
+        "A cap that a rule or contract sets holds exactly over all processes of a home, and a "
+        "process that goes without gets its share as calls end.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "shared-rate",
+        "A rate that a rule or contract sets holds for all processes of a home together.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "shared-dead",
+        "What a killed process held is free when its lease has ended, not earlier.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "shared-plain",
+        "A call to a tool for which nothing was set asks no store about limits.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "limits-board",
+        "How the gates of a running crib stand can be read by other processes until it ends.",
+        "issue 4, section 2",
+    ),
 )

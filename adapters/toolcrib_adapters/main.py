@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from toolcrib_registry.calls import Calls
     from toolcrib_registry.handles import Vault
     from toolcrib_registry.ledger import Ledger
-    from toolcrib_registry.ports import Clock, Sealer, SourceStates
+    from toolcrib_registry.limits import Gates, Leases, LimitBoard
+    from toolcrib_registry.ports import Clock, LimitStore, Sealer, SourceStates
     from toolcrib_registry.questions import ToolSearch
     from toolcrib_registry.records import SourceRecord
     from toolcrib_registry.search import Search
@@ -61,6 +62,7 @@ class Crib:
         states: the board of source states, of this and other processes.
         clock: its time.
         book: where its calls are written down.
+        gates: keep limits.
     """
 
     home: Path
@@ -71,6 +73,7 @@ class Crib:
     states: SourceStates
     clock: Clock
     book: CallBook
+    gates: Gates
 
 
 @asynccontextmanager
@@ -173,7 +176,17 @@ async def open_crib(
             tasks.start_soon(catalogue.follow)
             tasks.start_soon(leases.run)
             tasks.start_soon(board.run)
-            yield Crib(settings.home, catalogue, calls, search, supervisor, store, clock, book)
+            yield Crib(
+                settings.home,
+                catalogue,
+                calls,
+                search,
+                supervisor,
+                store,
+                clock,
+                book,
+                parts.gates,
+            )
             tasks.cancel_scope.cancel()
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def backstage_of(crib: Crib) -> Backstage:
     """The backstage of a running crib; from now on its calls are counted."""
     metrics = Metrics(lambda: crib.supervisor.states)
+    metrics.watch_gates(crib.gates.states)
     crib.calls.observer = metrics
     catalogue = crib.catalogue
 

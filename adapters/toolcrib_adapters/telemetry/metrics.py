@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from toolcrib_protocol.result import TOOL_META
@@ -18,16 +18,23 @@ from toolcrib_registry.ports import SourceStatus
 from toolcrib_registry.result_shape import SHAPE_META
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from prometheus_client.metrics_core import Metric
 
     from toolcrib_protocol.result import Result
+    from toolcrib_registry.limits import GateState
     from toolcrib_registry.ports import SourceState
 
 _NO_SOURCE: Final = ""
 """The label of calls that found no tool: made-up names must not become labels."""
 _SECONDS: Final = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0, 300.0, math.inf)
+
+_OF_GATES: Final[Mapping[str, tuple[str, Callable[[GateState], int | None]]]] = {
+    "running": ("Calls that run behind gates.", lambda state: state.running),
+    "waiting": ("Calls that wait at gates.", lambda state: state.waiting),
+    "cap": ("How many calls gates let run now.", lambda state: state.cap),
+}
 
 
 class Metrics:
@@ -44,6 +51,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._sources = sources
         self._gauges: dict[str, tuple[str, Callable[[], int]]] = {}
+        self._gates: Callable[[], Sequence[GateState]] = tuple
         self._calls = Counter(
             "toolcrib_calls",
             "Calls of tools, by source and how they ended.",
@@ -86,10 +94,15 @@ class Metrics:
         """Show `value()` as `toolcrib_NAME` whenever the numbers are read."""
         self._gauges[f"toolcrib_{name}"] = (text, value)
 
+    def watch_gates(self, states: Callable[[], Sequence[GateState]]) -> None:
+        """Show how the gates stand whenever the numbers are read."""
+        self._gates = states
+
     def collect(self) -> Iterable[Metric]:
         """The states, as they are now."""
         for name, (text, value) in self._gauges.items():
             yield GaugeMetricFamily(name, text, value=value())
+        yield from self._of_gates()
         counted = dict.fromkeys((status.value for status in SourceStatus), 0)
         for state in self._sources().values():
             counted[state.status.value] += 1
@@ -99,6 +112,22 @@ class Metrics:
         for state_name, number in counted.items():
             family.add_metric([state_name], number)
         yield family
+
+    def _of_gates(self) -> Iterable[Metric]:
+        states = self._gates()
+        for name, (text, value) in _OF_GATES.items():
+            family = GaugeMetricFamily(f"toolcrib_gate_{name}", text, labels=["gate"])
+            for state in states:
+                number = value(state)
+                if number is not None:
+                    family.add_metric([state.scope], number)
+            yield family
+        refused = CounterMetricFamily(
+            "toolcrib_gate_refused", "Calls that gates turned away.", labels=["gate"]
+        )
+        for state in states:
+            refused.add_metric([state.scope], state.refused)
+        yield refused
 
     def page(self) -> bytes:
         """All numbers, as text."""

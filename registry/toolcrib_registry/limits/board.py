@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from toolcrib_protocol.errors import ToolError
-from toolcrib_registry.limits.gate_state import GateState
 
 if TYPE_CHECKING:
+    from toolcrib_registry.limits.gate_state import GateState
     from toolcrib_registry.limits.gates import Gates
     from toolcrib_registry.ports import Clock, LimitStore
 

@@ -1,0 +1,240 @@
+"""Limits that several cribs keep together, over a store that is as quick as memory."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from tests.registry.limits.halls import Hall, gated
+from toolcrib_adapters.clock import SystemClock
+from toolcrib_protocol.errors import AT_CAPACITY, STORE_UNAVAILABLE, ToolError
+from toolcrib_registry.call import Call
+from toolcrib_registry.limits import Gates, GateState, Leases, LimitBoard, MemoryLimits
+from toolcrib_registry.ports import Wish
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.result import Result
+    from toolcrib_registry.calls import Calls
+    from toolcrib_registry.ports import CallContext, Grant, LimitStore
+
+
+class Watched(MemoryLimits):
+    """Shared limits that count how often they are asked, and fail on demand."""
+
+    def __init__(self) -> None:
+        super().__init__(SystemClock())
+        self.asked = 0
+        self.is_broken = False
+
+    async def lease(
+        self, crib: str, wishes: Mapping[str, Wish], seconds: float
+    ) -> Mapping[str, Grant]:
+        self._check()
+        self.asked += 1
+        return await super().lease(crib, wishes, seconds)
+
+    async def give_back(self, crib: str) -> None:
+        self._check()
+        await super().give_back(crib)
+
+    async def tell(self, crib: str, gates: Sequence[JsonObject], seconds: float) -> None:
+        self._check()
+        await super().tell(crib, gates, seconds)
+
+    def _check(self) -> None:
+        if self.is_broken:
+            raise ToolError(STORE_UNAVAILABLE, "the disk is full")
+
+
+@asynccontextmanager
+async def crib(
+    store: LimitStore, name: str, hall: Hall, rules: JsonObject, seconds: float = 5.0
+) -> AsyncIterator[tuple[Calls, Gates]]:
+    """A crib whose leases are looked after."""
+    leases = Leases(store, name, lease_seconds=seconds)
+    calls, provider, gates, _ = await gated(rules={"tool:desk/wait": rules}, leases=leases)
+    provider.tools["wait"] = hall.visit
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(leases.run)
+        yield calls, gates
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.promise("shared-cap")
+async def test_what_was_set_holds_for_all_processes_together_and_each_gets_its_share() -> None:
+    store, hall = Watched(), Hall()
+    rules: JsonObject = {"max_concurrency": 3}
+    async with crib(store, "a", hall, rules) as (one, _), crib(store, "b", hall, rules) as (two, _):
+        async with anyio.create_task_group() as tasks:
+            for number in range(20):
+                tasks.start_soon((one, two)[number % 2].call, Call("desk/wait"))
+            await hall.filled(3)
+            hall.opened.set()
+        assert (hall.most, hall.begun) == (3, 20)
+
+
+@pytest.mark.promise("shared-cap")
+async def test_a_process_that_has_all_slots_lets_the_others_have_their_share() -> None:
+    store, busy, other = Watched(), Hall(), Hall()
+    rules: JsonObject = {"max_concurrency": 2}
+    other.opened.set()
+    async with (
+        crib(store, "a", busy, rules) as (one, _),
+        crib(store, "b", other, rules) as (two, _),
+        anyio.create_task_group() as tasks,
+    ):
+        for _ in range(30):
+            tasks.start_soon(one.call, Call("desk/wait"))
+        await busy.filled(2)
+        results: list[Result] = []
+
+        async def call() -> None:
+            results.append(await two.call(Call("desk/wait")))
+
+        tasks.start_soon(call)
+        await anyio.wait_all_tasks_blocked()
+        assert (other.begun, busy.inside) == (0, 2)
+        busy.opened.set()
+        await other.filled(1)
+
+
+@pytest.mark.promise("shared-dead")
+async def test_a_dead_process_frees_its_slots_when_its_lease_ends_and_no_earlier() -> None:
+    store, hall = Watched(), Hall()
+    hall.opened.set()
+    rules: JsonObject = {"max_concurrency": 1}
+    # It never says good-bye.
+    await store.lease("dead", {"tool:desk/wait": Wish(1, None, 1.0, 1, 1)}, 0.3)
+    began = anyio.current_time()
+    async with crib(store, "b", hall, rules) as (calls, _):
+        assert (await calls.call(Call("desk/wait"))).error is None
+    assert anyio.current_time() >= began + 0.29
+
+
+@pytest.mark.promise("shared-rate")
+async def test_a_rate_that_was_set_holds_for_all_processes_together() -> None:
+    store, begun = Watched(), []
+    rules: JsonObject = {"calls_per_second": 50, "burst": 1}
+
+    class Timed(Hall):
+        async def visit(self, arguments: JsonObject, context: CallContext) -> Result:
+            begun.append(anyio.current_time())
+            return await super().visit(arguments, context)
+
+    hall = Timed()
+    hall.opened.set()
+    async with (
+        crib(store, "a", hall, rules) as (one, _),
+        crib(store, "b", hall, rules) as (two, _),
+        anyio.create_task_group() as tasks,
+    ):
+        for _ in range(2):
+            tasks.start_soon(one.call_many, [Call("desk/wait")] * 8)
+            tasks.start_soon(two.call_many, [Call("desk/wait")] * 8)
+    assert len(begun) == 32
+    assert begun[-1] - begun[0] >= 31 / 50 - 0.05
+
+
+@pytest.mark.promise("shared-plain")
+async def test_where_nothing_was_set_nobody_is_asked() -> None:
+    store, hall = Watched(), Hall()
+    hall.opened.set()
+    async with crib(store, "a", hall, {"retries": 1}) as (calls, gates):
+        await calls.call_many([Call("desk/wait")] * 20)
+        assert [state.leased for state in gates.states()] == [None]
+    assert store.asked == 0
+
+
+async def test_one_process_alone_asks_once_for_many_calls_and_gives_back_at_its_end() -> None:
+    store, hall = Watched(), Hall()
+    hall.opened.set()
+    async with crib(store, "a", hall, {"max_concurrency": 2}) as (calls, gates):
+        for _ in range(50):
+            assert (await calls.call(Call("desk/wait"))).error is None
+        assert store.asked < 10
+        assert gates.states()[-1].leased is not None
+    async with crib(store, "b", hall, {"max_concurrency": 2}) as (calls, _):
+        assert (await calls.call(Call("desk/wait"))).error is None
+
+
+async def test_a_call_that_may_not_wait_waits_for_the_store_but_for_nobody_else() -> None:
+    store, hall = Watched(), Hall()
+    rules: JsonObject = {"max_concurrency": 1, "when_full": "reject"}
+    async with crib(store, "a", hall, rules) as (calls, _), anyio.create_task_group() as tasks:
+        tasks.start_soon(calls.call, Call("desk/wait"))
+        await hall.filled(1)
+        error = (await calls.call(Call("desk/wait"))).error
+        assert error is not None
+        assert error.message.startswith("tool:desk/wait takes 1 calls at once, and it is full; ")
+        hall.opened.set()
+
+
+async def test_where_the_store_cannot_be_asked_calls_are_refused_with_the_reason() -> None:
+    store, hall = Watched(), Hall()
+    store.is_broken = True
+    async with crib(store, "a", hall, {"max_concurrency": 2}) as (calls, gates):
+        error = (await calls.call(Call("desk/wait", timeout_seconds=0.05))).error
+        assert error is not None
+        assert error.code == AT_CAPACITY
+        assert "the limits of all processes cannot be asked for: the disk is full" in error.message
+        assert gates.states()[-1].why.endswith("cannot be asked for: the disk is full")
+        hall.opened.set()
+        store.is_broken = False
+        assert (await calls.call(Call("desk/wait"))).error is None
+        store.is_broken = True
+
+
+@pytest.mark.promise("limits-board")
+async def test_what_gates_do_is_pinned_for_others_while_it_changes_and_then_taken_down() -> None:
+    store, hall = Watched(), Hall()
+    calls, provider, gates, _ = await gated()
+    provider.tools["wait"] = hall.visit
+    clock = _Quick()
+    board = LimitBoard(gates, store, clock, "a")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(board.run)
+        await clock.rounds(2)
+        assert await store.told() == {}
+        tasks.start_soon(calls.call, Call("desk/wait"))
+        await hall.filled(1)
+        await clock.rounds(2)
+        ((state,),) = (await store.told()).values()
+        assert GateState.read(state) == gates.states()[0]
+        store.is_broken = True
+        hall.opened.set()
+        await clock.rounds(2)
+        store.is_broken = False
+        await clock.rounds(2)
+        ((state,),) = (await store.told()).values()
+        assert state["running"] == 0
+        tasks.cancel_scope.cancel()
+    assert await store.told() == {}
+    assert GateState.read({"scope": 7}) is None
+
+
+class _Quick(SystemClock):
+    """A clock on which every sleep is short; it counts them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._slept = 0
+        self._woke = anyio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        assert seconds == 1.0
+        self._slept += 1
+        woke, self._woke = self._woke, anyio.Event()
+        woke.set()
+        await anyio.sleep(0.002)
+
+    async def rounds(self, number: int) -> None:
+        """Wait for so many more sleeps."""
+        until = self._slept + number
+        while self._slept < until:
+            await self._woke.wait()
