@@ -10,8 +10,10 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from dataclasses import dataclass, field
+from math import inf
 from queue import Empty, SimpleQueue
 from threading import Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 import anyio
@@ -33,6 +35,8 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 MOST_AT_ONCE: Final = 200
+LINGER_SECONDS: Final = 0.5
+"""How long what nobody waits for may wait for company: so much is lost if the process is killed."""
 _CLOSING_SECONDS: Final = 20.0
 
 
@@ -52,6 +56,9 @@ class _Job(Generic[T]):
     waiter: _Waiter | None = None
     value: T | None = None
     error: ToolError | None = None
+
+
+_NOTHING: Final = _Job[object](lambda _: None)
 
 
 class GroupCommit:
@@ -77,7 +84,7 @@ class GroupCommit:
         return cast("T", job.value)
 
     def write_soon(self, work: Callable[[Connection], object]) -> None:
-        """Commit `work` with the next group; a failure goes to the log."""
+        """Commit `work` with the next group, soon at the latest; a failure goes to the log."""
         self._put(_Job(work))
 
     async def aclose(self) -> None:
@@ -94,25 +101,38 @@ class GroupCommit:
             self._thread.start()
 
     def _run(self) -> None:
-        while (first := self._jobs.get()) is not None:
-            batch, is_last = self._batch(first)
-            self._commit(batch)
-            _tell(batch)
-            if is_last:
-                return
+        is_last = False
+        while not is_last:
+            batch, is_last = self._batch()
+            if batch:
+                self._commit(batch)
+                _tell(batch)
 
-    def _batch(self, first: _Job[object]) -> tuple[list[_Job[object]], bool]:
-        """The jobs that are there, and whether none comes after them."""
-        batch = [first]
-        try:
-            while len(batch) < MOST_AT_ONCE:
-                job = self._jobs.get_nowait()
-                if job is None:
-                    return batch, True
-                batch.append(job)
-        except Empty:
-            pass
+    def _batch(self) -> tuple[list[_Job[object]], bool]:
+        """The next group, and whether none comes after it.
+
+        It is complete when all that came is in it and somebody waits for it, or when what nobody
+        waits for has lingered long enough.
+        """
+        batch: list[_Job[object]] = []
+        until, is_awaited = inf, False
+        while len(batch) < MOST_AT_ONCE:
+            job = self._next(0.0 if is_awaited else until - monotonic())
+            if job is None:
+                return batch, True
+            if job is _NOTHING:
+                break
+            batch.append(job)
+            is_awaited = is_awaited or job.waiter is not None
+            until = min(until, monotonic() + LINGER_SECONDS)
         return batch, False
+
+    def _next(self, seconds: float) -> _Job[object] | None:
+        """The next job, `_NOTHING` if none comes in time, None for the end."""
+        try:
+            return self._jobs.get(timeout=None if seconds == inf else max(0.0, seconds))
+        except Empty:
+            return _NOTHING
 
     def _commit(self, batch: Sequence[_Job[object]]) -> None:
         try:

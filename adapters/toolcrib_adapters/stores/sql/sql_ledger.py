@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from anyio import CapacityLimiter, to_thread
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from toolcrib_adapters.stores.escaped_text import escaped
 from toolcrib_adapters.stores.sql.group_commit import GroupCommit
 from toolcrib_adapters.stores.sql.tables import ledger
 from toolcrib_registry.ports import EntryState, LedgerEntry
@@ -17,12 +18,28 @@ from toolcrib_registry.ports import EntryState, LedgerEntry
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection, Delete, Insert, Row
 
     from toolcrib_adapters.stores.sql.database import Database
 
 _READERS: Final = 2
 _WITHOUT_ANSWER: Final = tuple(column for column in ledger.c if column.name != "answer")
+
+
+class _Written:
+    """A statement as the driver takes it: a third of the work of one that is put together anew."""
+
+    def __init__(self, statement: Insert | Delete, database: Database) -> None:
+        """A statement whose parameters are all plain values."""
+        compiled = statement.compile(dialect=database.engine.dialect)
+        self._text = str(compiled)
+        self._order: Sequence[str] | None = compiled.positiontup if compiled.positional else None
+
+    def execute(self, connection: Connection, values: dict[str, Any]) -> None:
+        """Carry it out."""
+        order = self._order
+        given = values if order is None else tuple(values[name] for name in order)
+        connection.exec_driver_sql(self._text, given)
 
 
 class SqlLedger:
@@ -34,6 +51,9 @@ class SqlLedger:
         self._readers = CapacityLimiter(_READERS)
         dialect = sqlite if database.is_sqlite else postgresql
         self._insert_new = dialect.insert(ledger).on_conflict_do_nothing().returning(ledger.c.id)
+        # Every call that may write passes these two, so they are put into words once.
+        self._insert = _Written(insert(ledger), database)
+        self._delete = _Written(delete(ledger).where(ledger.c.id == bindparam("id")), database)
 
     async def begin(self, entry: LedgerEntry) -> LedgerEntry | None:
         """Write `entry` down, or return the one that has its key.
@@ -67,7 +87,7 @@ class SqlLedger:
 
     def forget(self, entry_id: str) -> None:
         """Nothing is left to be known about the call."""
-        self._writer.write_soon(partial(_forget, entry_id))
+        self._writer.write_soon(partial(self._forget, entry_id))
 
     def renew(self, entry_ids: Collection[str], lease: float) -> None:
         """The owner of these entries lives."""
@@ -90,7 +110,7 @@ class SqlLedger:
 
     def _begin(self, entry: LedgerEntry, connection: Connection) -> LedgerEntry | None:
         if entry.key is None:
-            connection.execute(insert(ledger), _row(entry))
+            self._insert.execute(connection, _escaped_row(entry))
             return None
         if connection.execute(self._insert_new, _row(entry)).first() is not None:
             return None
@@ -98,6 +118,9 @@ class SqlLedger:
         found = connection.execute(select(ledger).where(same)).one_or_none()
         # Gone in the same moment: to be asked again.
         return self._begin(entry, connection) if found is None else _entry(found)
+
+    def _forget(self, entry_id: str, connection: Connection) -> None:
+        self._delete.execute(connection, {"id": escaped(entry_id)})
 
     def _entries(
         self, states: Collection[EntryState], limit: int, named: str | None
@@ -131,10 +154,6 @@ def _change(
     connection.execute(changed)
 
 
-def _forget(entry_id: str, connection: Connection) -> None:
-    connection.execute(delete(ledger).where(ledger.c.id == entry_id))
-
-
 def _renew(entry_ids: list[str], lease: float, connection: Connection) -> None:
     connection.execute(update(ledger).where(ledger.c.id.in_(entry_ids)).values(lease=lease))
 
@@ -147,6 +166,25 @@ def _drop_ended(state: EntryState, before: float, limit: int, connection: Connec
 
 def _row(entry: LedgerEntry) -> dict[str, Any]:
     return {**asdict(entry), "state": entry.state.value}
+
+
+def _escaped_row(entry: LedgerEntry) -> dict[str, Any]:
+    """The row as the driver takes it; `AnyText` is not asked there."""
+    return {
+        "id": escaped(entry.id),
+        "caller": escaped(entry.caller),
+        "key": None,
+        "tool": escaped(entry.tool),
+        "version": entry.version,
+        "digest": entry.digest,
+        "owner": entry.owner,
+        "lease": entry.lease,
+        "began": entry.began,
+        "state": entry.state.value,
+        "ended": None,
+        "answer": None,
+        "why": "",
+    }
 
 
 def _entry(row: Row[Any]) -> LedgerEntry:
