@@ -100,7 +100,7 @@ class Breaker:
         return await self._look(key, work, onward)
 
     def _note(self, key: Key, work: Work, result: Result, began: float) -> None:
-        """Book a call that found the breaker closed."""
+        """Book a call that found the breaker closed; one that learned nothing changes nothing."""
         outcome = self._outcome(key, work, result, began)
         circuit = self._circuits.get(key)
         is_open = circuit is not None and circuit.until is not None
@@ -145,15 +145,13 @@ class Breaker:
         return True
 
     def _book(self, key: Key, outcome: Outcome) -> None:
-        match outcome:
-            case Outcome.SUCCESS:
-                self._succeed(key)
-            case Outcome.FAILURE:
-                self._fail(key)
-            case Outcome.NOTHING:
-                circuit = self._circuits.get(key)
-                if circuit is not None and circuit.is_probed:
-                    self._circuits[key] = circuit.let_go()
+        circuit = self._circuits.get(key)
+        if outcome is Outcome.SUCCESS:
+            self._succeed(key)
+        elif outcome is Outcome.FAILURE:
+            self._fail(key)
+        elif circuit is not None:
+            self._circuits[key] = circuit.let_go()
 
     def _fail(self, key: Key) -> None:
         before = self._circuits.pop(key, Circuit())

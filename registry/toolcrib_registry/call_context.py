@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from toolcrib_registry.ports import Progress
     from toolcrib_registry.work import Work
 
-_UNFELT_SECONDS: Final = 0.01
+_UNFELT_SECONDS: Final = 0.25
+_UNFELT_PART: Final = 0.01
 
 
 def context_of(work: Work, grace_seconds: float) -> CallContext:
@@ -56,8 +57,9 @@ def context_of(work: Work, grace_seconds: float) -> CallContext:
 def _seconds_left(work: Work, grace_seconds: float) -> float:
     """How long this attempt may take: its limit, or what queues and attempts left of the time."""
     left = max(0.0, work.patience.left - grace_seconds)
-    # A millisecond of our own work is no waiting: limits are told as they were set.
-    return work.seconds if left > work.seconds - _UNFELT_SECONDS else left
+    # A moment of our own work is no waiting: limits are told as they were set.
+    unfelt = min(_UNFELT_SECONDS, _UNFELT_PART * work.seconds)
+    return work.seconds if left > work.seconds - unfelt else left
 
 
 def _extending(

@@ -197,6 +197,37 @@ async def test_those_under_way_when_it_opens_neither_open_it_for_longer_nor_are_
     assert [one.retry_in_seconds for one in ward.breaker.states()] == [pytest.approx(1.0)]
 
 
+async def test_a_late_success_closes_a_breaker_and_a_look_that_learned_nothing_leaves_it_so() -> (
+    None
+):
+    ward = await ward_of("read")
+    ends = [anyio.Event(), anyio.Event()]
+
+    async def waiting(arguments: JsonObject, context: CallContext) -> Result:
+        number = len(ward.sources["desk"].called) - 1
+        if number == 0:
+            await ends[0].wait()
+            return await echo(arguments, context)
+        if number == FAILURES_TO_OPEN + 1:
+            await ends[1].wait()
+            return await always(fault(SOURCE_UNAVAILABLE))(arguments, context)
+        return await always(BROKEN)(arguments, context)
+
+    ward.sources["desk"].tools["read"] = waiting
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(ward.call, "desk/read")
+        await anyio.wait_all_tasks_blocked()
+        for _ in range(FAILURES_TO_OPEN):
+            await ward.call("desk/read")
+        ward.clock.advance(1.0)
+        tasks.start_soon(ward.call, "desk/read")
+        await anyio.wait_all_tasks_blocked()
+        ends[0].set()
+        await anyio.wait_all_tasks_blocked()
+        ends[1].set()
+    assert ward.breaker.states() == []
+
+
 async def test_successes_count_failures_down() -> None:
     ward = await ward_of("read")
     ward.sources["desk"].tools["read"] = always(BROKEN)

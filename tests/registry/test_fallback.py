@@ -122,6 +122,8 @@ LOOK_ALIKES: list[JsonObject] = [
     {**search(), "annotations": {}},
     {**search(), "outputSchema": {"type": "object", "properties": A_STRING}},
     _asking(["query"], query="integer"),
+    _asking(["query"], query=["null", "boolean"]),
+    {**search(), "inputSchema": {"properties": {"query": True}, "required": ["query"]}},
     _asking(["query"], query=None),
     _asking(["query", "key"], query="string", key="string"),
     _asking([]),
@@ -353,6 +355,23 @@ async def test_without_a_form_that_helps_the_failure_stays() -> None:
     assert (await ward.call("a/list")).is_error
     ward.sources["a"].tools = {"list": always(fault(RATE_LIMITED, http_status=429))}
     assert (await ward.call("a/list")).is_error
+
+
+async def test_an_equivalent_that_takes_all_the_time_leaves_none_for_another_attempt() -> None:
+    ward = await two_searches()
+    ward.calls.grace_seconds = 0.01
+    ward.chance[0] = 0.999
+
+    async def silent(_arguments: JsonObject, context: CallContext) -> Result:
+        with context.patience_of_source().limit():
+            await anyio.sleep_forever()
+        raise fault(TOOL_TIMED_OUT)
+
+    ward.sources["brave"].tools = {"web_search": always(LOST)}
+    ward.sources["tavily"].tools = {"webSearch": silent}
+    await ward.rule("source:tavily", retries=0)
+    assert (await ward.call("brave/web_search", {"query": "x"}, timeout_seconds=0.3)).is_error
+    assert [len(source.called) for source in ward.sources.values()] == [2, 1]
 
 
 async def test_no_time_left_means_no_other_tool_and_no_smaller_call() -> None:

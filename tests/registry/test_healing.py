@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from tests.registry.cribs import raw_tool
+from tests.registry.cribs import listed, raw_tool
 from tests.registry.healed import always, fault, faulty, infirmary
 from tests.registry.providers import echo
 from toolcrib_protocol.content import text_block
@@ -24,11 +24,14 @@ from toolcrib_protocol.errors import (
     ErrorKind,
 )
 from toolcrib_protocol.names import ToolId
+from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.result import REPAIRS_META, Result, Status
 from toolcrib_protocol.tool import Contract
+from toolcrib_registry.changes import PutOverlay
 from toolcrib_registry.healing import ATTEMPTS_META
 from toolcrib_registry.interaction import Interaction
 from toolcrib_registry.pace import CALLS_TO_KNOW, Pace
+from toolcrib_registry.records import OverlayRecord
 from toolcrib_registry.retry_budget import FLOOR
 
 if TYPE_CHECKING:
@@ -229,6 +232,23 @@ async def test_a_refusal_in_words_alone_repeats_no_write() -> None:
     assert [name for name, _ in provider.called] == ["take", "look", "look"]
 
 
+async def test_what_the_operator_presets_is_not_repaired_for_a_source() -> None:
+    entry: JsonObject = {"name": "take", "inputSchema": {"properties": {"count": {}, "room": {}}}}
+    ward = await infirmary(desk=[entry])
+    laid = OverlayRecord(ToolId("desk", "take"), Overlay(presets={"room": "7"}))
+    await ward.catalogue.change(lambda _: [PutOverlay(laid)])
+    await listed(ward.catalogue, "desk", entry)
+    refusal = fault(INVALID_ARGUMENTS, ErrorKind.FATAL, jsonrpc_code=-32602)
+    refusal.message = "room must be integer"
+    provider = ward.sources["desk"]
+    provider.tools = {"take": always(refusal)}
+    await ward.call("desk/take", {"count": "3"})
+    assert [arguments for _, arguments in provider.called] == [{"count": "3", "room": "7"}]
+    refusal.message = "count must be integer"
+    await ward.call("desk/take", {"count": "3"})
+    assert provider.called[-1] == ("take", {"count": 3, "room": "7"})
+
+
 @pytest.mark.promise("healing-rejected-arguments")
 async def test_a_rule_against_repair_holds_for_refused_arguments_too() -> None:
     entry: JsonObject = {"name": "take", "inputSchema": {"properties": {"count": {}}}}
@@ -282,9 +302,9 @@ async def test_a_hang_of_a_tool_known_to_be_quick_leaves_time_for_another_attemp
     ward.sources["desk"].tools = {"read": note, "write": note}
     for _ in range(CALLS_TO_KNOW + 1):
         assert (await ward.call("desk/read", timeout_seconds=10)).status is Status.SUCCESS
-    assert limits == [*[10.0] * CALLS_TO_KNOW, pytest.approx(4), pytest.approx(10)]
+    assert limits == pytest.approx([*[10.0] * CALLS_TO_KNOW, 4, 10], abs=0.5)
     await ward.call("desk/write", timeout_seconds=10)
-    assert limits[-1] == 10  # what is not repeated is not cut
+    assert limits[-1] == pytest.approx(10, abs=0.5)  # what is not repeated is not cut
 
 
 def test_a_tool_that_is_slow_now_and_then_keeps_its_time() -> None:
@@ -312,4 +332,4 @@ async def test_attempts_and_pauses_share_the_time_of_the_call() -> None:
     ward = await infirmary(desk=[raw_tool("read", more=READS)])
     ward.sources["desk"].tools = {"read": note}
     await ward.call("desk/read", timeout_seconds=9)
-    assert limits == [9]
+    assert limits == [pytest.approx(9, abs=0.5)]

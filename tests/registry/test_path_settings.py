@@ -8,7 +8,13 @@ import pytest
 
 from tests.registry.healed import infirmary
 from toolcrib_protocol.tool import Contract
-from toolcrib_registry.path_settings import RULE_DEFAULTS, as_markdown, settings_of, unlisted_rules
+from toolcrib_registry.path_settings import (
+    RULE_DEFAULTS,
+    as_markdown,
+    gates_of,
+    settings_of,
+    unlisted_rules,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliable-calls.md"
 
@@ -44,6 +50,14 @@ async def test_what_holds_for_a_tool_says_who_decided_it() -> None:
         for tool in snapshot.tools.values()
     }
     plain, own = found["plain"], found["own"]
+    (record,) = (tool.head for tool in snapshot.tools.values() if tool.id.name == "plain")
+    assert record is not None
+    assert gates_of(snapshot, record) == [
+        {
+            "scope": "source:desk", "max_concurrency": 8, "max_concurrency_from": "default",
+            "calls_per_second": None, "calls_per_second_from": "",
+        }
+    ]  # fmt: skip
     assert [*plain] == [default.name for default in RULE_DEFAULTS]
     assert plain["timeout_seconds"] == (7, "group:desk")
     assert own["timeout_seconds"] == (5, "contract")

@@ -51,7 +51,7 @@ async def test_the_caller_decides_then_the_tool_its_group_its_source_and_the_def
     await ward.rule("tool:desk/t", timeout_seconds=23)
     await ward.call("desk/t")
     await ward.call("desk/t", timeout_seconds=24)
-    assert seen == [30, 20, 21, 22, 23, 24]
+    assert seen == pytest.approx([30, 20, 21, 22, 23, 24], abs=0.5)
 
 
 async def test_a_contract_stands_before_the_group_and_a_rule_for_the_tool_before_the_contract() -> (
@@ -62,7 +62,7 @@ async def test_a_contract_stands_before_the_group_and_a_rule_for_the_tool_before
     await ward.call("desk/t")
     await ward.rule("tool:desk/t", timeout_seconds=60)
     await ward.call("desk/t")
-    assert seen == [5, 60]
+    assert seen == pytest.approx([5, 60], abs=0.5)
 
 
 @pytest.mark.promise("healing-time-limits")
@@ -73,7 +73,7 @@ async def test_nothing_goes_beyond_the_caps() -> None:
     await ward.call("desk/t")
     await ward.call("desk/t", timeout_seconds=60)
     await ward.call("desk/t", timeout_seconds=60, view=View("small", timeout_seconds=10))
-    assert seen == [900, 50, 50, 10]
+    assert seen == pytest.approx([900, 50, 50, 10], abs=0.5)
 
 
 async def left_after_progress(ward: Infirmary, told: list[Progress] | None) -> tuple[float, float]:
@@ -151,7 +151,7 @@ async def test_time_spent_in_a_queue_is_not_given_to_the_source_again() -> None:
     ward.sources["desk"].tools = {"t": first}
 
     async def call() -> None:
-        await ward.call("desk/t", view=narrow)
+        await ward.call("desk/t", view=narrow, timeout_seconds=1)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(call)
@@ -160,8 +160,8 @@ async def test_time_spent_in_a_queue_is_not_given_to_the_source_again() -> None:
         with anyio.move_on_after(0.02):
             await anyio.sleep_forever()
         ends.set()
-    assert seen[0] == 30
-    assert seen[1] < 30
+    assert seen[0] == 1
+    assert seen[1] < 1
 
 
 async def test_a_limit_that_stands_still_is_extended_from_where_it_stands() -> None:
