@@ -89,4 +89,31 @@ CALL_RECORDS: Final[tuple[Promise, ...]] = (
         "the database it is sealed.",
         "issue 4, section 3",
     ),
+    Promise(
+        "retention-every-table",
+        "Every table of the database has a rule for how long its rows live.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "retention-vacuum",
+        "Records, captures and kept results that are old enough are taken out, a few rows at a "
+        "time; `toolcrib vacuum --dry-run` says what would go.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "retention-one-at-a-time",
+        "One process sweeps a database at a time; another takes over from one that died.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "retention-shrinks",
+        "SQLite's file gives the room back.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "keys-count-what-is-sealed",
+        "A rotation after which something stored could not be opened any more is refused without "
+        "`--force`, and says how much that is.",
+        "issue 4, section 3",
+    ),
 )

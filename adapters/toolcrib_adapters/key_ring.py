@@ -90,6 +90,14 @@ class KeyRing:
         """
         return tuple(key.secret for key in self.keys())
 
+    def leaving(self) -> tuple[Key, ...]:
+        """The keys that the next rotation takes out.
+
+        Raises:
+            ToolError: `invalid_settings`.
+        """
+        return self.keys()[MOST_KEYS - 1 :]
+
     def rotate(self, now: datetime) -> tuple[Key, ...]:
         """Put a new key in front, and return all that are left.
 

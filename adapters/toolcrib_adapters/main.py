@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.sources.source import Source
     from toolcrib_adapters.sources.supervisor import OpenSource, Supervisor
     from toolcrib_adapters.stores.sql import SqlStore
+    from toolcrib_adapters.stores.sql.vacuum import Vacuum
     from toolcrib_registry.call_book import CallBook
     from toolcrib_registry.calls import Calls
     from toolcrib_registry.handles import Vault
@@ -176,6 +177,10 @@ async def open_crib(
             tasks.start_soon(catalogue.follow)
             tasks.start_soon(leases.run)
             tasks.start_soon(board.run)
+            vacuum: Vacuum = load("store.vacuum")(
+                store.database, clock, settings.keep, owner=crib_name
+            )
+            tasks.start_soon(vacuum.run)
             yield Crib(
                 settings.home,
                 catalogue,

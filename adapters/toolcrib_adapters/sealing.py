@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from toolcrib_registry.ports import Clock
 
 _FORM: Final = b"\x01"
-_ID_BYTES: Final = 4
+KEY_ID_AT: Final = len(_FORM)
+"""Where the name of the key stands in what it sealed."""
+KEY_ID_BYTES: Final = 4
 _NONCE_BYTES: Final = 12
-_HEADER: Final = len(_FORM) + _ID_BYTES
+_HEADER: Final = KEY_ID_AT + KEY_ID_BYTES
 _USE: Final = b"toolcrib: stored for later"
 
 

@@ -15,6 +15,7 @@ import platformdirs
 
 from toolcrib_adapters.key_ring import RING_FILE
 from toolcrib_adapters.outbound.addresses import Reach
+from toolcrib_adapters.retention import USUAL, Retention
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 
 MOST_PROCESSES: Final = 128
@@ -62,6 +63,7 @@ class CribSettings:
         upstream_addresses: which addresses sources may be at.
         secret_names: further keys whose values are taken out of what is captured.
         most_processes: how many processes of sources may run at once.
+        keep: how long records of calls and captures are kept.
     """
 
     home: Path = field(default_factory=_usual_home)
@@ -71,6 +73,7 @@ class CribSettings:
     upstream_addresses: Reach = Reach.LOCAL
     secret_names: tuple[str, ...] = ()
     most_processes: int = MOST_PROCESSES
+    keep: Retention = USUAL
 
     @classmethod
     def read(cls, home: Path | None = None) -> Self:
@@ -90,6 +93,7 @@ class CribSettings:
             upstream_addresses=_reach(os.environ.get("TOOLCRIB_UPSTREAM_ADDRESSES", "local")),
             secret_names=_names(os.environ.get("TOOLCRIB_SECRET_NAMES", "")),
             most_processes=_count("TOOLCRIB_MOST_PROCESSES", MOST_PROCESSES),
+            keep=Retention.read(os.environ),
         )
 
     @property

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _WRITES: Final = "toolcrib_writes"
+_BARE: Final = "toolcrib_bare"
 _PRAGMAS: Final = (
+    # Counts only in a file without tables; it must come before the first write.
+    "PRAGMA auto_vacuum=INCREMENTAL",
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
@@ -97,6 +100,32 @@ class Database:
                 connection.exec_driver_sql(
                     f"SET LOCAL lock_timeout = {self.busy_seconds * 1000:.0f}"
                 )
+            yield connection
+
+    def size(self) -> int:
+        """How many bytes it takes on its disk, as far as the database itself knows.
+
+        Raises:
+            ToolError: `store_busy`, `store_unavailable`.
+        """
+        with self.reading() as connection:
+            if not self.is_sqlite:
+                asked = "SELECT pg_database_size(current_database())"
+                return int(connection.exec_driver_sql(asked).scalar_one())
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            return int(pages * connection.exec_driver_sql("PRAGMA page_size").scalar_one())
+
+    @contextmanager
+    def outside_transactions(self) -> Iterator[Connection]:
+        """A connection for the few statements that a transaction does not admit.
+
+        Raises:
+            ToolError: `store_busy`, `store_unavailable`.
+        """
+        with (
+            self._translated(),
+            self.engine.connect().execution_options(**{_BARE: True}) as connection,
+        ):
             yield connection
 
     @contextmanager
@@ -202,8 +231,9 @@ def _prepared(url: URL, label: str, busy_seconds: float, *, is_written: bool = T
             connection.execute(pragma)
 
     def on_begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get(_WRITES)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        options = connection.get_execution_options()
+        if not options.get(_BARE):
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(_WRITES) else "BEGIN")
 
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", on_begin)

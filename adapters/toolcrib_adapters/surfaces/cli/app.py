@@ -51,6 +51,7 @@ _PARTS_OF_COMMANDS: Final = {
     "rules": "cli.rules",
     "serve": "cli.serve",
     "connect": "cli.connect",
+    "vacuum": "cli.vacuum",
     "doctor": "cli.doctor",
     "demo": "cli.demo",
 }
