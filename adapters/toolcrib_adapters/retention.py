@@ -1,4 +1,4 @@
-"""How long is kept what piles up: records of calls and captures. Settings, nothing else."""
+"""How long is kept what piles up: records of calls, captures, the ledger. Settings, no more."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _VARIABLES: Final = {
     "call_days": "TOOLCRIB_KEEP_CALL_DAYS",
     "most_calls": "TOOLCRIB_KEEP_CALLS",
     "capture_days": "TOOLCRIB_KEEP_CAPTURE_DAYS",
+    "ledger_days": "TOOLCRIB_KEEP_LEDGER_DAYS",
 }
 
 
@@ -27,12 +28,16 @@ class Retention:
         most_calls: the newest so many of them.
         capture_days: what was captured of calls.
         most_capture_bytes: the newest of it, in sum.
+        ledger_days: answers to calls that changed something; so long a key is not used twice.
+        doubt_days: calls of which nobody knows whether they were carried out.
     """
 
     call_days: float = 30.0
     most_calls: float = 1_000_000
     capture_days: float = 7.0
     most_capture_bytes: float = 256 * 1024 * 1024
+    ledger_days: float = 7.0
+    doubt_days: float = 30.0
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Self:

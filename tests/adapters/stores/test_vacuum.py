@@ -19,12 +19,13 @@ from toolcrib_adapters.stores.sql.schema_version import migrate
 from toolcrib_adapters.stores.sql.sealed_rows import sealed_under
 from toolcrib_adapters.stores.sql.sql_call_records import SqlCallRecords
 from toolcrib_adapters.stores.sql.sql_handles import SqlHandles
+from toolcrib_adapters.stores.sql.sql_ledger import SqlLedger
 from toolcrib_adapters.stores.sql.table_rules import RULES
 from toolcrib_adapters.stores.sql.tables import metadata
 from toolcrib_adapters.stores.sql.vacuum import EVERY_SECONDS, FIRST_SECONDS, ROWS_AT_ONCE, Vacuum
 from toolcrib_protocol.errors import ToolError
 from toolcrib_registry.hand_clock import HandClock
-from toolcrib_registry.ports import CallQuery, Capture
+from toolcrib_registry.ports import CallQuery, Capture, LedgerEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -87,6 +88,19 @@ async def test_what_is_old_enough_goes_and_what_is_not_stays(opened: Open) -> No
     assert [each.id for each in await records.find(CallQuery())] == ["new"]
     assert await handles.find("there", NOW) is not None
     assert await handles.part("gone", 0) is None
+
+
+async def test_entries_of_the_ledger_go_when_nobody_can_ask_any_more(opened: Open) -> None:
+    database = opened()
+    ledger = SqlLedger(database)
+    for name in ("done", "doubted", "running"):
+        await ledger.begin(LedgerEntry(name, "ann", name, "a/b", "1.0.0", "d", "o", NOW, NOW))
+    await ledger.finish("done", b"sealed", NOW)
+    ledger.doubt("doubted", "why", NOW)
+    await ledger.aclose()
+    assert taken(await Vacuum(database, clock_at(6.9), Retention()).sweep()) == {}
+    assert taken(await Vacuum(database, clock_at(7.1), Retention()).sweep()) == {"ledger": 1}
+    assert taken(await Vacuum(database, clock_at(30.1), Retention()).sweep()) == {"ledger": 2}
 
 
 async def test_the_newest_records_and_captures_stay_within_a_number_and_a_size(

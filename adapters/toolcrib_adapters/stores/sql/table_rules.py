@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import func, select
 
 from toolcrib_adapters.stores.sql import tables
+from toolcrib_registry.ports import EntryState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +62,18 @@ def _old_captures(connection: Connection, keep: Retention, now: float) -> Column
     return at <= (oldest if too_many is None else max(oldest, too_many))
 
 
+def _old_entries(_connection: Connection, keep: Retention, now: float) -> ColumnElement[bool]:
+    entry = tables.ledger.c
+    known = now - keep.ledger_days * _DAY_SECONDS
+    doubtful = now - keep.doubt_days * _DAY_SECONDS
+    return (
+        ((entry.state == EntryState.DONE) & (entry.ended <= known))
+        | ((entry.state == EntryState.UNKNOWN) & (entry.ended <= doubtful))
+        # Whose owner died without a word, and nobody ever asked.
+        | ((entry.state == EntryState.RUNNING) & (entry.lease <= doubtful))
+    )
+
+
 def _expired(column: ColumnElement[float]) -> Condition:
     return lambda _connection, _keep, now: column <= now
 
@@ -96,6 +109,12 @@ RULES: Final = {
             "{capture_days:g} days, and the newest {most_capture_bytes:,.0f} bytes",
             _old_captures,
             sealed=tables.captures.c.body,
+        ),
+        TableRule(
+            tables.ledger,
+            "{ledger_days:g} days after the answer, {doubt_days:g} where the outcome is unknown",
+            _old_entries,
+            sealed=tables.ledger.c.answer,
         ),
         TableRule(
             tables.handles,
