@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 _WRITES: Final = "toolcrib_writes"
 _BARE: Final = "toolcrib_bare"
 _PRAGMAS: Final = (
-    # Counts only in a file without tables; it must come before the first write.
-    "PRAGMA auto_vacuum=INCREMENTAL",
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
@@ -227,6 +225,9 @@ def _prepared(url: URL, label: str, busy_seconds: float, *, is_written: bool = T
         connection.isolation_level = None
         # Before all else, so that processes that open a new file at once wait for each other.
         connection.execute(f"PRAGMA busy_timeout={busy_seconds * 1000:.0f}")
+        if is_written and _is_empty(connection):
+            # So that it can give room back; it counts only before the first write.
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
         for pragma in _PRAGMAS if is_written else ():
             connection.execute(pragma)
 
@@ -238,3 +239,8 @@ def _prepared(url: URL, label: str, busy_seconds: float, *, is_written: bool = T
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", on_begin)
     return Database(engine, label, busy_seconds)
+
+
+def _is_empty(connection: SqliteConnection) -> bool:
+    pages: tuple[int] = connection.execute("PRAGMA page_count").fetchone()
+    return pages == (0,)
