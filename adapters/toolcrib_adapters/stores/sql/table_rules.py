@@ -78,6 +78,11 @@ def _expired(column: ColumnElement[float]) -> Condition:
     return lambda _connection, _keep, now: column <= now
 
 
+def _long_expired(column: ColumnElement[float]) -> Condition:
+    # Written by the clock of the database, which may not be ours.
+    return lambda _connection, _keep, now: column <= now - 60
+
+
 _WITH_ITS_SOURCE: Final = "as long as the source that it is of"
 _AS_SET: Final = "until the operator takes it out"
 
@@ -109,6 +114,12 @@ RULES: Final = {
             "{capture_days:g} days, and the newest {most_capture_bytes:,.0f} bytes",
             _old_captures,
             sealed=tables.captures.c.body,
+        ),
+        TableRule(tables.limit_books, "for ever: one row a gate that has limits"),
+        TableRule(
+            tables.limit_boards,
+            "until a minute after the lease",
+            _long_expired(tables.limit_boards.c.expires),
         ),
         TableRule(
             tables.ledger,

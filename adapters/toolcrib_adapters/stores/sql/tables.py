@@ -125,7 +125,7 @@ ledger = Table(
     Column("answer", LargeBinary),
     Column("why", AnyText),
 )
-call_rules = Table("call_rules", metadata, *_text("scope", "facts"))
+call_rules = Table("call_rules", metadata, Column("scope", AnyText), *_text("facts"))
 asked = Table("asked", metadata, *_text("source"), Column("number", Integer))
 handles = Table(
     "handles",
