@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.json_value import MOST_BYTES, dump_json, parse_json
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 LARGE: Final = 1_000_000
 """From how many characters on it is worth the trouble."""
-_OPENED_LEVELS: Final = 3
+_OPENED_LEVELS: Final = 2
 _PIECE: Final = 65_536
+_FEW: Final = 100
+"""So many items are written at one go, unless one of them is a container of more than that."""
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
 
 
@@ -45,22 +48,54 @@ def json_pieces(value: Json) -> Iterator[str]:
 
 
 def _pieces(value: Json, level: int) -> Iterator[str]:
-    if level < _OPENED_LEVELS and isinstance(value, list) and value:
-        mark = "["
-        for item in value:
-            yield mark
-            yield from _pieces(item, level + 1)
-            mark = ","
-        yield "]"
-    elif level < _OPENED_LEVELS and isinstance(value, dict) and value:
-        mark = "{"
-        for key, item in value.items():
-            yield f"{mark}{dump_json(key)}:"
-            yield from _pieces(item, level + 1)
-            mark = ","
-        yield "}"
+    if level <= _OPENED_LEVELS and isinstance(value, list) and _is_long(value):
+        yield from _joined(_list_pieces(value, level), "[]")
+    elif level <= _OPENED_LEVELS and isinstance(value, dict) and _is_long([*value.values()]):
+        yield from _joined(_object_pieces(value, level), "{}")
     else:
         yield dump_json(value)
+
+
+def _is_long(items: list[Json]) -> bool:
+    """Whether a container is opened; one that holds a long one may itself be short."""
+    return len(items) > _FEW or any(map(_is_container, items))
+
+
+def _is_container(value: Json) -> bool:
+    return isinstance(value, list | dict) and len(value) > _FEW
+
+
+def _joined(groups: Iterable[Iterator[str]], marks: str) -> Iterator[str]:
+    """Groups of items with a comma between them, in brackets or braces."""
+    before = marks[0]
+    for group in groups:
+        yield before
+        yield from group
+        before = ","
+    yield marks[1]
+
+
+def _list_pieces(value: list[Json], level: int) -> Iterator[Iterator[str]]:
+    for start in range(0, len(value), _FEW):
+        items = value[start : start + _FEW]
+        if any(map(_is_container, items)):
+            yield from (_pieces(item, level + 1) for item in items)
+        else:
+            yield iter((dump_json(items)[1:-1],))
+
+
+def _object_pieces(value: dict[str, Json], level: int) -> Iterator[Iterator[str]]:
+    waiting = iter(value.items())
+    while some := dict(islice(waiting, _FEW)):
+        if any(map(_is_container, some.values())):
+            yield from (_member(key, item, level) for key, item in some.items())
+        else:
+            yield iter((dump_json(some)[1:-1],))
+
+
+def _member(key: str, item: Json, level: int) -> Iterator[str]:
+    yield f"{dump_json(key)}:"
+    yield from _pieces(item, level + 1)
 
 
 def regrouped(pieces: Iterable[str], length: int) -> Iterator[str]:

@@ -42,6 +42,15 @@ def test_a_faulty_large_text_is_refused_as_a_small_one_is(text: str) -> None:
     assert refused.value.code == INVALID_JSON
 
 
+def test_long_containers_inside_others_are_taken_apart_too() -> None:
+    long: Json = [*range(300)]
+    keyed: Json = {f"k{n}": n for n in range(300)}
+    for value in ([long, 1, keyed], {"a": long, "b": 1, "c": keyed}, keyed, [long] * 250):
+        assert "".join(json_pieces(value)) == dump_json(value)
+    deep: Json = [[[[long]]]]
+    assert "".join(json_pieces(deep)) == dump_json(deep)
+
+
 def test_many_items_come_through_in_pieces_of_bounded_size() -> None:
     value: Json = {"rows": [{"id": n, "text": "é" * 20} for n in range(30_000)], "n": [], "o": {}}
     pieces = list(json_pieces(value))

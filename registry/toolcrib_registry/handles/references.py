@@ -36,16 +36,11 @@ def references_in(value: Json) -> list[HandleReference]:
 
 
 def _found(value: Json, depth: int) -> Iterator[HandleReference]:
-    if isinstance(value, dict):
-        reference = reference_of(value) if MARK in value else None
-        if reference is not None:
-            yield reference
-        elif depth < _DEEPEST:
-            for item in value.values():
-                if isinstance(item, dict | list):
-                    yield from _found(item, depth + 1)
-    elif isinstance(value, list) and depth < _DEEPEST:
-        for item in value:
+    reference = reference_of(value) if isinstance(value, dict) and MARK in value else None
+    if reference is not None:
+        yield reference
+    elif depth < _DEEPEST and isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
             if isinstance(item, dict | list):
                 yield from _found(item, depth + 1)
 
