@@ -28,4 +28,11 @@ UPSTREAM_LIFE: Final[tuple[Promise, ...]] = (
         _ISSUE,
     ),
 )
-HTTP_WEATHER: Final[tuple[Promise, ...]] = ()
+HTTP_WEATHER: Final[tuple[Promise, ...]] = (
+    Promise(
+        "http-connections",
+        "Requests to servers of 2026-07-28 share kept connections; what ends, breaks or is given "
+        "up on one of them harms no other, and what is no HTTP answer is told.",
+        "issue 4, section 1",
+    ),
+)

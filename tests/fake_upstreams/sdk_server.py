@@ -21,7 +21,13 @@ from mcp.server.sse import SseServerTransport
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Mount, Route
 
 if TYPE_CHECKING:
@@ -161,6 +167,7 @@ class Gate:
         self.app = app
         self.refuses_modern = refuses_modern
         self.key = key
+        self.lists_deep = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -199,6 +206,8 @@ class Gate:
         if self.refuses_modern and headers.get("mcp-protocol-version") == MODERN:
             return PlainTextResponse("what is this?", 400)
         params = body.get("params") or {}
+        if self.lists_deep and body.get("method") == "tools/list":
+            return Response(deep_list(body["id"]), media_type="application/json")
         if body.get("method") == "tools/call" and params.get("name") == "trouble":
             return trouble(params["arguments"]["kind"], body["id"], self)
         return None
@@ -206,10 +215,6 @@ class Gate:
 
 def trouble(kind: str, request_id: object, gate: Gate) -> ASGIApp:
     match kind:
-        case "busy":
-            return PlainTextResponse("later", 503, {"retry-after": "7"})
-        case "busy until":
-            return PlainTextResponse("later", 429, {"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"})
         case "expired":
             gate.key = "another"
             return PlainTextResponse("sign in", 401)
@@ -226,8 +231,44 @@ def trouble(kind: str, request_id: object, gate: Gate) -> ASGIApp:
             return Response("{", media_type="application/json")
         case "break off":
             return break_off
+        case "deep list":
+            gate.lists_deep = True
+            result = {"content": [], "resultType": "complete"}
+            return JSONResponse({"jsonrpc": "2.0", "id": request_id, "result": result})
         case _:
-            return unruly(kind)
+            return weather(kind) or unruly(kind)
+
+
+def deep_list(request_id: object) -> str:
+    """A list with one schema that is nested deeper than most parsers read, among others."""
+    deep = '{"type":"object","properties":{"a":' * 110 + "{}" + "}}" * 110
+    tools = [
+        f'{{"name":"{name}","inputSchema":{schema}}}'
+        for name, schema in (
+            ("echo", '{"type":"object"}'),
+            ("deep", deep),
+            ("wait", '{"type":"object"}'),
+        )
+    ]
+    listed = f'"tools":[{",".join(tools)}],"ttlMs":0,"cacheScope":"public","resultType":"complete"'
+    return f'{{"jsonrpc":"2.0","id":{json.dumps(request_id)},"result":{{{listed}}}}}'
+
+
+def weather(kind: str) -> ASGIApp | None:
+    """What a server says that cannot, or not now."""
+    match kind:
+        case "busy":
+            return PlainTextResponse("later", 503, {"retry-after": "7"})
+        case "busy until":
+            return PlainTextResponse("later", 429, {"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"})
+        case "html":
+            return HTMLResponse("<h1>Welcome</h1>")
+        case "empty":
+            return Response(b"", media_type="application/json")
+        case "nothing":
+            return Response(b"")
+        case _:
+            return None
 
 
 def unruly(kind: str) -> ASGIApp:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
+from urllib.request import getproxies
 
 import anyio
 import httpcore2
@@ -68,7 +69,7 @@ class _CheckedNetwork(httpcore2.AsyncNetworkBackend):
         Raises:
             httpcore2.ConnectError: none is allowed, or none answers.
         """
-        allowed = _families_in_turn(await self._allowed(host, port))
+        allowed = await allowed_addresses(host, port, self._reach)
         # An address that leads nowhere, as IPv6 often does, must not eat the others' time.
         brief = _NEXT_SECONDS if timeout is None else min(timeout, _NEXT_SECONDS)
         for address in allowed[:-1]:
@@ -99,22 +100,42 @@ class _CheckedNetwork(httpcore2.AsyncNetworkBackend):
         """Wait, between attempts."""
         await anyio.sleep(seconds)
 
-    async def _allowed(self, host: str, port: int) -> list[str]:
-        try:
-            with anyio.fail_after(_RESOLVE_SECONDS):
-                found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except TimeoutError as error:
-            text = f"the address of {host!r} was not found within {_RESOLVE_SECONDS:g} s"
-            raise httpcore2.ConnectTimeout(text) from error
-        except (OSError, UnicodeError) as error:
-            raise httpcore2.ConnectError(f"{host!r} has no address: {error}") from error
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        reasons = {address: refusal(address, self._reach) for address in addresses}
-        allowed = [address for address in addresses if reasons[address] is None]
-        if not allowed:
-            address = addresses[0]
-            raise httpcore2.ConnectError(_refused(host, address, str(reasons[address])))
-        return allowed
+
+async def allowed_addresses(host: str, port: int, reach: Reach) -> list[str]:
+    """The addresses of `host` that may be connected to, in the order in which to try them.
+
+    Raises:
+        httpcore2.ConnectError: there is none.
+        httpcore2.ConnectTimeout: they were not found in time.
+    """
+    try:
+        with anyio.fail_after(_RESOLVE_SECONDS):
+            meant = literal(host) or host
+            found = await anyio.getaddrinfo(meant, port, type=socket.SOCK_STREAM)
+    except TimeoutError as error:
+        text = f"the address of {host!r} was not found within {_RESOLVE_SECONDS:g} s"
+        raise httpcore2.ConnectTimeout(text) from error
+    except (OSError, UnicodeError) as error:
+        raise httpcore2.ConnectError(f"{host!r} has no address: {error}") from error
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    reasons = {address: refusal(address, reach) for address in addresses}
+    allowed = [address for address in addresses if reasons[address] is None]
+    if not allowed:
+        address = addresses[0]
+        raise httpcore2.ConnectError(_refused(host, address, str(reasons[address])))
+    return _families_in_turn(allowed)
+
+
+def is_proxied(url: str) -> bool:
+    """Whether the environment names a proxy for requests to `url`.
+
+    Uses private names of httpx2 2.x: which hosts go around a proxy is for it to say.
+    """
+    named = getproxies()
+    if not any(named.get(scheme) for scheme in ("http", "https", "all")):
+        return False
+    client = httpx2.AsyncClient()
+    return client._transport_for_url(httpx2.URL(url)) is not client._transport  # noqa: SLF001 - as above
 
 
 def _families_in_turn(addresses: list[str]) -> list[str]:

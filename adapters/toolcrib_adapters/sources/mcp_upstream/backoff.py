@@ -1,17 +1,21 @@
-"""How long to wait before an upstream is tried again.
-
-Pure: the attempt and a roll of the dice in, seconds out. Used by the owner task of an upstream.
-"""
+"""How long to wait before an upstream is tried again. Used by the owner task of an upstream."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolcrib_registry.ports import Clock
 
 _AT_ONCE_SECONDS: Final = 0.1
 """What just died is most often well after a new start: it serves again within a second."""
 _FIRST_SECONDS: Final = 1.0
 _LONGEST_SECONDS: Final = 60.0
 _MOST_DOUBLINGS: Final = 10
+_STABLE_SECONDS: Final = 30.0
+"""A connection that lasted so long makes the next pause a first one again."""
 
 
 def pause_seconds(attempt: int, roll: float) -> float:
@@ -25,3 +29,37 @@ def pause_seconds(attempt: int, roll: float) -> float:
         return _AT_ONCE_SECONDS * (1 + roll) / 2
     longest = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS))
     return longest * (1 + roll) / 2
+
+
+class Attempts:
+    """The attempts to connect to one upstream, and what became of them."""
+
+    def __init__(self, clock: Clock, roll: Callable[[], float]) -> None:
+        """None yet.
+
+        Args:
+            clock: time.
+            roll: chance for the pauses, from 0 up to 1.
+        """
+        self._clock = clock
+        self._roll = roll
+        self._failures = 0
+        self._started = clock.monotonic()
+        self._is_forgotten = False
+
+    def begin(self) -> None:
+        """Another attempt."""
+        self._started = self._clock.monotonic()
+        self._is_forgotten = False
+
+    def forgotten(self) -> None:
+        """The server has forgotten the connection: it is there, and takes another one."""
+        self._is_forgotten = True
+
+    def ended(self, *, was_ready: bool) -> float:
+        """How long to wait after the attempt, and what came of it, has ended."""
+        is_stable = was_ready and self._clock.monotonic() - self._started > _STABLE_SECONDS
+        self._failures = 0 if is_stable else self._failures + 1
+        if self._is_forgotten and self._failures <= 1:
+            return 0.0
+        return pause_seconds(max(0, self._failures - 1), self._roll())

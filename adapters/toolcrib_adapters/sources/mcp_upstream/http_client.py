@@ -26,7 +26,7 @@ from toolcrib_adapters.sources.mcp_upstream.bounded_response import (
 from toolcrib_adapters.sources.mcp_upstream.surrogates import written
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
     from toolcrib_adapters.expansion import Secrets
 
@@ -39,7 +39,8 @@ _MOST_REMEMBERED: Final = 1_000
 _TIMEOUT: Final = httpx2.Timeout(30.0, read=960.0)
 _MOST_CONNECTIONS: Final = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)
 _SDK_LOGGERS: Final = ("mcp.client.streamable_http", "mcp.client.sse")
-_LOGGERS: Final = ("httpx2", *_SDK_LOGGERS)
+_OUR_LOGGER: Final = "toolcrib_adapters.sources.mcp_upstream.posted_request"
+_LOGGERS: Final = ("httpx2", _OUR_LOGGER, *_SDK_LOGGERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,9 @@ class HttpFailures:
         """The failure of a request, if there was one; it is forgotten."""
         return self._by_id.pop(request_id, None) if self._by_id else None
 
-    def note(self, request: httpx2.Request, failure: HttpFailure) -> None:
-        """Remember what came back instead of the answer to `request`."""
+    def note(self, request_id: object, failure: HttpFailure) -> None:
+        """Remember what came back instead of the answer to a request, if it has an id."""
         self.last = failure
-        request_id = _request_id(request)
         if request_id is not None and len(self._by_id) < _MOST_REMEMBERED:
             self._by_id[request_id] = failure
 
@@ -148,7 +148,7 @@ class NotingClient(httpx2.AsyncClient):
         try:
             await response.aread()
         except UnreadableBodyError as error:
-            self._failures.note(request, HttpFailure(None, reason=str(error)))
+            self._failures.note(_request_id(request), HttpFailure(None, reason=str(error)))
             if self._is_brittle:
                 self._failures.fatal.set()
             return httpx2.Response(_BROKEN, request=request)
@@ -164,12 +164,14 @@ class NotingClient(httpx2.AsyncClient):
             check_written_address(request.url, self._reach)
             response = await super().send(request, stream=True, **options)
         except httpx2.TransportError as error:
-            self._failures.note(request, _broken(error))
+            self._failures.note(_request_id(request), _broken(error))
             if self._is_brittle or isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
                 self._failures.fatal.set()
             return httpx2.Response(_BROKEN, request=request)
         if response.status_code >= _FAILED:
-            self._failures.note(request, _failed(response))
+            self._failures.note(
+                _request_id(request), failure_of(response.status_code, response.headers)
+            )
             if self._is_brittle:
                 self._failures.fatal.set()
         elif isinstance(response.stream, httpx2.AsyncByteStream):
@@ -199,7 +201,7 @@ class _NotingStream(httpx2.AsyncByteStream):
             async for chunk in self._stream:
                 yield chunk
         except httpx2.TransportError as error:
-            self._failures.note(self._request, _broken(error))
+            self._failures.note(_request_id(self._request), _broken(error))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -212,8 +214,8 @@ def _broken(error: httpx2.TransportError) -> HttpFailure:
     return HttpFailure(None, never_left=never_left, reason=str(error) or type(error).__name__)
 
 
-def _failed(response: httpx2.Response) -> HttpFailure:
-    headers, status = response.headers, response.status_code
+def failure_of(status: int, headers: Mapping[str, str]) -> HttpFailure:
+    """What an answer with a failed status says; the names of its headers are in lower case."""
     asks = status in {401, 403} or "www-authenticate" in headers
     return HttpFailure(status, headers.get("retry-after"), asks_sign_in=asks)
 

@@ -40,12 +40,18 @@ def _rescued(line: str) -> types.JSONRPCMessage | None:
     those who read it.
     """
     try:
-        return types.jsonrpc_message_adapter.validate_python(_value(line), by_name=False)
+        return types.jsonrpc_message_adapter.validate_python(rescued_value(line), by_name=False)
     except (ValueError, RecursionError) as error:
         return unreadable_answer([line], str(error).split("\n", 1)[0][:_REASON])
 
 
-def _value(line: str) -> object:
+def rescued_value(line: str) -> object:
+    """The value that JSON text writes, which pydantic's parser refuses and Python's perhaps reads.
+
+    Raises:
+        ValueError: it is not JSON.
+        RecursionError: it is nested too deeply even for that.
+    """
     try:
         value = json.loads(line)
     except RecursionError:

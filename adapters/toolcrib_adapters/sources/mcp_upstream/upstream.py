@@ -26,8 +26,9 @@ from toolcrib_adapters.sources.mcp_upstream.apart import (
     of_one_caller,
     starts_late,
 )
-from toolcrib_adapters.sources.mcp_upstream.backoff import pause_seconds
+from toolcrib_adapters.sources.mcp_upstream.backoff import Attempts
 from toolcrib_adapters.sources.mcp_upstream.change_news import hear_changes
+from toolcrib_adapters.sources.mcp_upstream.connecting import Approach, connected
 from toolcrib_adapters.sources.mcp_upstream.dialogue import Dialogue
 from toolcrib_adapters.sources.mcp_upstream.exchange import Exchange
 from toolcrib_adapters.sources.mcp_upstream.failures import (
@@ -50,7 +51,6 @@ from toolcrib_adapters.sources.mcp_upstream.state_loss import StateLoss, keeps_s
 from toolcrib_adapters.sources.mcp_upstream.stdio_process import ProcessTies
 from toolcrib_adapters.sources.mcp_upstream.usage import Usage
 from toolcrib_adapters.sources.mcp_upstream.watched_resources import SUBSCRIBE, UNSUBSCRIBE
-from toolcrib_adapters.sources.mcp_upstream.wire import Wire, connected
 from toolcrib_protocol.errors import (
     AT_CAPACITY,
     INVALID_SETTINGS,
@@ -67,14 +67,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from toolcrib_adapters.sources.mcp_upstream.spec import StdioSpec
+    from toolcrib_adapters.sources.mcp_upstream.wire import Wire
     from toolcrib_adapters.sources.source import SourceHost
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_protocol.result import Result
     from toolcrib_registry.ports import CallContext, Clock
     from toolcrib_registry.records import SourceRecord
 
-_STABLE_SECONDS: Final = 30.0
-"""A connection that lasted so long makes the next pause a first one again."""
 _PARTING_SECONDS: Final = 2.0
 """How long a server may take to hear that calls which wait are cancelled."""
 _CLOSE_SECONDS: Final = 10.0
@@ -109,7 +108,7 @@ class McpUpstream:
         self._environment = environment
         self._clock = clock
         self._gate = connect_gate
-        self._roll = roll
+        self._attempts = Attempts(clock, roll)
         self._access = access or HttpAccess()
         lonely = of_one_caller(record)
         same = partial(McpUpstream, environment=environment, clock=clock, roll=roll)
@@ -148,20 +147,17 @@ class McpUpstream:
 
     async def _own(self, host: SourceHost, life: anyio.CancelScope) -> None:
         with life:
-            attempt = 0
             rests = starts_late(self._record) and host.is_known() and not host.is_hot()
             while True:
                 if rests:
                     await self._rest(host)
-                started = self._clock.monotonic()
+                self._attempts.begin()
                 await self._report(host, SourceStatus.CONNECTING)
                 error = await self._one_connection(host)
                 if rests := self._usage.is_sent_off:
                     continue
-                lasted = self._clock.monotonic() - started
-                attempt = 0 if self._was_ready and lasted > _STABLE_SECONDS else attempt + 1
                 rests = error.code == AT_CAPACITY and host.is_known()
-                await self._pause(host, error, max(0, attempt - 1), rests=rests)
+                await self._pause(host, error, rests=rests)
 
     async def _rest(self, host: SourceHost) -> None:
         """Have nothing run until somebody calls."""
@@ -333,7 +329,8 @@ class McpUpstream:
     ) -> AbstractAsyncContextManager[Wire]:
         access = self._access
         ties = ProcessTies(self._record.name, access.household, self._usage, self._keep_stderr)
-        return connected(spec, self._secrets, failures, self._hearing.notice, ties, access.reach)
+        notice = self._hearing.notice
+        return connected(Approach(spec, self._secrets, failures, notice, ties, access.reach))
 
     async def _stay(
         self, host: SourceHost, wire: Wire, failures: HttpFailures, idle_seconds: float | None
@@ -370,14 +367,12 @@ class McpUpstream:
     def _keep_stderr(self, text: str) -> None:
         self._stderr = self._secrets.hidden(text)[-_LONGEST_STDERR:]
 
-    async def _pause(
-        self, host: SourceHost, failure: ToolError, attempt: int, *, rests: bool
-    ) -> None:
+    async def _pause(self, host: SourceHost, failure: ToolError, *, rests: bool) -> None:
         """Report why there is no connection, and wait before the next attempt."""
         last_words = f"; it wrote: {self._stderr}" if self._stderr else ""
         failure.message = self._secrets.hidden(failure.message)[:LONGEST_TEXT] + last_words
         is_final = failure.code == INVALID_SETTINGS
-        seconds = inf if is_final else pause_seconds(attempt, self._roll())
+        seconds = inf if is_final else self._attempts.ended(was_ready=self._was_ready)
         # What worked until now will most likely be there again soon: callers wait for it.
         if not self._was_ready:
             self._link.down(failure, seconds)
@@ -390,7 +385,8 @@ class McpUpstream:
         retry_at = (self._clock.now() + timedelta(seconds=seconds)).isoformat()
         await self._report(host, status, failure.message, retry_at)
         self._listings.wishes.give_up()
-        await self._listings.wishes.pause(self._clock, seconds)
+        if seconds > 0:
+            await self._listings.wishes.pause(self._clock, seconds)
         self._link.opening()
 
     async def _report(

@@ -3,13 +3,13 @@
 `Client.call_tool` lists tools first, validates outputs and raises after the work is done, and
 `list_tools` throws a whole page away for one odd entry. So requests go through the dispatcher as
 plain dictionaries, and answers come back digit for digit. Uses private names of mcp 2.x (`_stamp`,
-`_x_mcp_header_maps`, `negotiate_auto`): the distribution pins `mcp>=2.3,<3`, and the tests of this
+`_x_mcp_header_maps`): the distribution pins `mcp>=2.3,<3`, and the tests of this
 package run against real servers of both generations.
 """
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from copy import copy
 from itertools import count
 from math import inf
@@ -17,10 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import mcp_types as types
-from mcp.client._probe import negotiate_auto
-from mcp.client.session import ClientSession
-from mcp.client.sse import sse_client
-from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import listen
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import (
@@ -33,10 +29,6 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib_adapters.sources.mcp_upstream.failures import LONGEST_TEXT, RequestError
-from toolcrib_adapters.sources.mcp_upstream.http_client import NotingClient, quiet_logs
-from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
-from toolcrib_adapters.sources.mcp_upstream.stdio_messages import LONGEST_LINE
-from toolcrib_adapters.sources.mcp_upstream.stdio_process import stdio_process
 from toolcrib_registry.interaction import ABILITIES
 from toolcrib_registry.ports import Progress
 
@@ -51,22 +43,19 @@ if TYPE_CHECKING:
         Sequence,
     )
 
-    import httpx2
-    from mcp.client.session import MessageHandlerFnT
+    from mcp.client.session import ClientSession
     from mcp.client.subscriptions import Subscription
     from mcp.shared.dispatcher import CallOptions, DispatchContext, OnRequest, ProgressFnT
 
     from toolcrib_adapters.expansion import Secrets
-    from toolcrib_adapters.outbound.addresses import Reach
     from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
-    from toolcrib_adapters.sources.mcp_upstream.stdio_process import ProcessTies
+    from toolcrib_adapters.sources.mcp_upstream.stateless_http import StatelessHttp
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_registry.patience import Patience
 
     Asked = Callable[[str, JsonObject], Awaitable[JsonObject]]
     """Answers a question (method and parameters) of a server, or raises `MCPError`."""
 
-CLIENT_INFO: Final = types.Implementation(name="toolcrib", version="0.1.0")
 _FIRST_ID: Final = 1_000
 """The SDK numbers its own requests (the handshake) from 1."""
 _LISTEN_SECONDS: Final = 30.0
@@ -74,7 +63,7 @@ _LONGEST_TITLE: Final = 200
 _SIGN_IN: Final = 401
 
 
-class _WatchedDispatcher(JSONRPCDispatcher[Any]):
+class WatchedDispatcher(JSONRPCDispatcher[Any]):
     """A dispatcher that says when its connection has ended; the SDK's tells only its waiters."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -104,28 +93,6 @@ async def _nobody(method: str, _params: JsonObject) -> JsonObject:
     raise MCPError(types.METHOD_NOT_FOUND, f"nobody can be asked for {method}")
 
 
-class _AskableSession(ClientSession):
-    """A session that tells older servers what may be asked; newer ones are told with each call.
-
-    Older servers are told once, before anybody calls, so they are told what some caller may answer.
-    """
-
-    def __init__(self, *, is_askable: bool, **settings: Any) -> None:
-        super().__init__(**settings)
-        self._is_askable = is_askable
-
-    def _build_capabilities(self, version: str) -> types.ClientCapabilities:
-        if version in MODERN_PROTOCOL_VERSIONS or not self._is_askable:
-            return types.ClientCapabilities()
-        return types.ClientCapabilities(
-            elicitation=types.ElicitationCapability(
-                form=types.FormElicitationCapability(), url=types.UrlElicitationCapability()
-            ),
-            sampling=types.SamplingCapability(),
-            roots=types.RootsCapability(),
-        )
-
-
 class Wire:
     """An open connection to an upstream, of either protocol generation.
 
@@ -136,7 +103,7 @@ class Wire:
     def __init__(
         self,
         session: ClientSession,
-        dispatcher: _WatchedDispatcher,
+        dispatcher: WatchedDispatcher | StatelessHttp,
         failures: HttpFailures,
         secrets: Secrets,
     ) -> None:
@@ -265,7 +232,8 @@ class Wire:
 
     def let_ask(self, asked: Asked) -> None:
         """Let `asked` answer what an older server asks in the middle of calls."""
-        self._dispatcher.asked = asked
+        if isinstance(self._dispatcher, WatchedDispatcher):
+            self._dispatcher.asked = asked
 
     @property
     def tells_changes(self) -> frozenset[str]:
@@ -308,72 +276,3 @@ def _progress(report: Callable[[Progress], Awaitable[None]]) -> ProgressFnT:
         await report(Progress(progress, total, message))
 
     return hand_on
-
-
-@asynccontextmanager
-async def connected(
-    spec: StdioSpec | HttpSpec,
-    secrets: Secrets,
-    failures: HttpFailures,
-    on_notice: MessageHandlerFnT,
-    ties: ProcessTies,
-    reach: Reach,
-) -> AsyncIterator[Wire]:
-    """A connection that has agreed on a protocol version.
-
-    Args:
-        spec: expanded settings.
-        secrets: what must not be shown.
-        failures: where HTTP failures are noted.
-        on_notice: told every notification of the server.
-        ties: what binds a process to the crib.
-        reach: which addresses may be connected to.
-
-    Raises:
-        ToolError: the process cannot be started.
-        MCPError: the server refused.
-        Exception: whatever the transport raises, possibly grouped.
-    """
-    async with AsyncExitStack() as stack:
-        stack.enter_context(quiet_logs(secrets))
-        if isinstance(spec, StdioSpec):
-            streams = await stack.enter_async_context(stdio_process(spec, ties))
-        else:
-            streams = await stack.enter_async_context(_http_streams(spec, failures, reach))
-        dispatcher = _WatchedDispatcher(*streams)
-        session = await stack.enter_async_context(
-            _AskableSession(
-                is_askable=spec.asks_callers,
-                dispatcher=dispatcher,
-                message_handler=on_notice,
-                client_info=CLIENT_INFO,
-            )
-        )
-        await (session.initialize() if spec.generation == "older" else negotiate_auto(session))
-        yield Wire(session, dispatcher, failures, secrets)
-
-
-@asynccontextmanager
-async def _http_streams(spec: HttpSpec, failures: HttpFailures, reach: Reach) -> AsyncIterator[Any]:
-    if spec.transport == "sse":
-
-        def client(
-            headers: dict[str, str] | None = None,
-            timeout: httpx2.Timeout | None = None,  # noqa: ARG001
-            auth: httpx2.Auth | None = None,  # noqa: ARG001
-        ) -> NotingClient:
-            # Its own time limit would end a connection that is silent for five minutes.
-            return NotingClient(failures, headers, reach=reach, is_brittle=True)
-
-        async with sse_client(
-            spec.url, headers=spec.headers, httpx_client_factory=client
-        ) as streams:
-            yield streams
-        return
-    async with (
-        NotingClient(failures, spec.headers, reach=reach) as http_client,
-        streamable_http_client(
-            spec.url, http_client=http_client, max_sse_event_size=LONGEST_LINE
-        ) as streams,
-    ):
-        yield streams

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
+import anyio
 import pytest
 
 from tests.adapters.sources.mcp_upstream.bay import bay, http_server
@@ -13,6 +15,7 @@ from toolcrib_protocol.errors import (
     UPSTREAM_PROTOCOL,
     ToolError,
 )
+from toolcrib_protocol.foreign_tool import Adopted, Quarantined, judge
 from toolcrib_registry.ports import SourceStatus
 
 
@@ -57,3 +60,16 @@ async def test_what_the_sdk_says_of_an_odd_answer_is_for_those_who_debug(
         with pytest.raises(ToolError):
             await made.call("trouble", kind=kind)
     assert not [record for record in caplog.records if record.name.startswith("mcp.client")]
+
+
+@pytest.mark.promise("sources-odd-entries-alone")
+async def test_a_schema_nested_too_deeply_takes_no_sibling_away_over_http() -> None:
+    async with http_server("http") as server, bay(server.spec()) as made:
+        await made.call("trouble", kind="deep list")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(made.source.look_again)
+            await made.pass_time(0.2)
+        entries: list[Any] = [*made.host.listings[-1].entries]
+        judged = [judge(entry) for entry in entries]
+        assert [type(entry) for entry in judged] == [Adopted, Quarantined, Adopted]
+        assert made.host.states[-1].status is SourceStatus.READY

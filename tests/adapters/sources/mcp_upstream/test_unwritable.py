@@ -9,12 +9,15 @@ import pytest
 
 from tests.adapters.sources.mcp_upstream.bay import bay
 from tests.fake_upstreams import line_server
+from toolcrib_adapters.sources.mcp_upstream.stateless_messages import message_in
 from toolcrib_adapters.sources.mcp_upstream.stdio_messages import message_of
 from toolcrib_adapters.sources.mcp_upstream.unwritable import DEEPEST, NOT_NUMBERS
 from toolcrib_protocol.errors import UPSTREAM_PROTOCOL, ToolError
 from toolcrib_protocol.foreign_tool import Adopted, Quarantined, judge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolcrib_protocol.json_value import Json
 
 
@@ -59,13 +62,21 @@ async def test_an_answer_nested_too_deeply_fails_alone() -> None:
         assert (await made.facts("echo", a=1)) == {"a": 1}
 
 
-def listed(schema: str) -> list[Any]:
+def over_a_pipe(line: str) -> Any:
+    message: Any = message_of(line)
+    return message.result
+
+
+def over_http(body: str) -> Any:
+    return message_in(body.encode())["result"]
+
+
+def listed(schema: str, read: Callable[[str], Any]) -> list[Any]:
     """What is read of a list with an entry of this schema among others."""
     entry = '{"name":"odd","inputSchema":' + schema + "}"
     fine = '{"name":"fine","inputSchema":{"type":"object"}}'
     line = f'{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{fine},{entry},{fine}]}}}}'
-    message: Any = message_of(line)
-    return list(message.result["tools"])
+    return list(read(line)["tools"])
 
 
 @pytest.mark.promise("sources-odd-entries-alone")
@@ -80,8 +91,11 @@ def listed(schema: str) -> list[Any]:
     ],
     ids=["nan", "deep", "deeper", "deepest"],
 )
-def test_an_entry_that_cannot_be_used_takes_no_sibling_away(schema: str, reason: str) -> None:
-    before, odd, after = [judge(entry) for entry in listed(schema)]
+@pytest.mark.parametrize("read", [over_a_pipe, over_http])
+def test_an_entry_that_cannot_be_used_takes_no_sibling_away(
+    schema: str, reason: str, read: Callable[[str], Any]
+) -> None:
+    before, odd, after = [judge(entry) for entry in listed(schema, read)]
     assert isinstance(before, Adopted)
     assert isinstance(after, Adopted)
     assert isinstance(odd, Quarantined)
