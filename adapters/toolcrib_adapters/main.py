@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from toolcrib_adapters.sources.supervisor import OpenSource, Supervisor
     from toolcrib_adapters.stores.sql import SqlStore
     from toolcrib_adapters.stores.sql.vacuum import Vacuum
+    from toolcrib_registry.breaker import Breaker
     from toolcrib_registry.call_book import CallBook
     from toolcrib_registry.calls import Calls
     from toolcrib_registry.handles import Vault
@@ -64,6 +65,7 @@ class Crib:
         clock: its time.
         book: where its calls are written down.
         gates: keep limits.
+        breaker: knows which tools are not called for a while.
     """
 
     home: Path
@@ -75,6 +77,7 @@ class Crib:
     clock: Clock
     book: CallBook
     gates: Gates
+    breaker: Breaker
 
 
 @asynccontextmanager
@@ -191,6 +194,7 @@ async def open_crib(
                 clock,
                 book,
                 parts.gates,
+                parts.breaker,
             )
             tasks.cancel_scope.cancel()
 

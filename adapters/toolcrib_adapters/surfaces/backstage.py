@@ -19,6 +19,7 @@ def backstage_of(crib: Crib) -> Backstage:
     """The backstage of a running crib; from now on its calls are counted."""
     metrics = Metrics(lambda: crib.supervisor.states)
     metrics.watch_gates(crib.gates.states)
+    metrics.watch_breakers(crib.breaker.states)
     crib.calls.observer = metrics
     catalogue = crib.catalogue
 

@@ -13,7 +13,10 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
-from toolcrib_protocol.result import TOOL_META
+from toolcrib_protocol.result import REPAIRS_META, TOOL_META
+from toolcrib_registry.circuit import CircuitState
+from toolcrib_registry.fallback import DEGRADED_META, FALLBACK_META
+from toolcrib_registry.healing import ATTEMPTS_META
 from toolcrib_registry.ports import SourceStatus
 from toolcrib_registry.result_shape import SHAPE_META
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
     from toolcrib_protocol.result import Result
+    from toolcrib_registry.breaker import BreakerState
     from toolcrib_registry.limits import GateState
     from toolcrib_registry.ports import SourceState
 
@@ -30,6 +34,12 @@ _NO_SOURCE: Final = ""
 """The label of calls that found no tool: made-up names must not become labels."""
 _SECONDS: Final = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0, 300.0, math.inf)
 
+_HELPS: Final = {
+    ATTEMPTS_META: "another attempt",
+    REPAIRS_META: "repaired arguments",
+    FALLBACK_META: "another tool",
+    DEGRADED_META: "a lesser answer",
+}
 _OF_GATES: Final[Mapping[str, tuple[str, Callable[[GateState], int | None]]]] = {
     "running": ("Calls that run behind gates.", lambda state: state.running),
     "waiting": ("Calls that wait at gates.", lambda state: state.waiting),
@@ -52,6 +62,7 @@ class Metrics:
         self._sources = sources
         self._gauges: dict[str, tuple[str, Callable[[], int]]] = {}
         self._gates: Callable[[], Sequence[GateState]] = tuple
+        self._breakers: Callable[[], Sequence[BreakerState]] = tuple
         self._calls = Counter(
             "toolcrib_calls",
             "Calls of tools, by source and how they ended.",
@@ -70,6 +81,12 @@ class Metrics:
             ["tool"],
             registry=self._registry,
         )
+        self._healed = Counter(
+            "toolcrib_healed_calls",
+            "Calls that worked only with help, by kind of help.",
+            ["help"],
+            registry=self._registry,
+        )
         self._refusals = Counter(
             "toolcrib_refused_requests",
             "Requests that the edge turned away, by reason.",
@@ -86,6 +103,11 @@ class Metrics:
             reference = str(result.meta.get(TOOL_META))
             self._misshapen.labels(reference.rpartition("@")[0]).inc()
 
+        if not result.is_error:
+            for mark, name in _HELPS.items():
+                if mark in result.meta:
+                    self._healed.labels(name).inc()
+
     def refused(self, reason: str) -> None:
         """Count a request that was turned away."""
         self._refusals.labels(reason).inc()
@@ -98,11 +120,16 @@ class Metrics:
         """Show how the gates stand whenever the numbers are read."""
         self._gates = states
 
+    def watch_breakers(self, states: Callable[[], Sequence[BreakerState]]) -> None:
+        """Show which breakers are not closed whenever the numbers are read."""
+        self._breakers = states
+
     def collect(self) -> Iterable[Metric]:
         """The states, as they are now."""
         for name, (text, value) in self._gauges.items():
             yield GaugeMetricFamily(name, text, value=value())
         yield from self._of_gates()
+        yield self._of_breakers()
         counted = dict.fromkeys((status.value for status in SourceStatus), 0)
         for state in self._sources().values():
             counted[state.status.value] += 1
@@ -128,6 +155,15 @@ class Metrics:
         for state in states:
             refused.add_metric([state.scope], state.refused)
         yield refused
+
+    def _of_breakers(self) -> Metric:
+        family = GaugeMetricFamily(
+            "toolcrib_breaker_open", "Tools that are not called for a while.", labels=["tool"]
+        )
+        for state in self._breakers():
+            if state.state is not CircuitState.CLOSED:
+                family.add_metric([str(state.tool)], 1)
+        return family
 
     def page(self) -> bytes:
         """All numbers, as text."""
