@@ -79,4 +79,15 @@ LIMITS: Final[tuple[Promise, ...]] = (
         "How the gates of a running crib stand can be read by other processes until it ends.",
         "issue 4, section 2",
     ),
+    Promise(
+        "cli-limits",
+        "`toolcrib limits` shows how the gates of running cribs stand and why, from any process.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "limits-suggest",
+        "`toolcrib limits suggest` works rules out of what sources refused, with 20 % left free, "
+        "and sets them on demand.",
+        "issue 4, section 2",
+    ),
 )

@@ -40,6 +40,7 @@ PARTS: Final[dict[str, Part]] = {
     "cli.keys": Part("toolcrib_adapters.surfaces.cli.keys_commands:register"),
     "cli.publish": Part("toolcrib_adapters.surfaces.cli.publish_command:register"),
     "cli.refresh": Part("toolcrib_adapters.surfaces.cli.refresh_command:register"),
+    "cli.limits": Part("toolcrib_adapters.surfaces.cli.limits_command:register"),
     "cli.rules": Part("toolcrib_adapters.surfaces.cli.rules_commands:register"),
     "cli.read": Part("toolcrib_adapters.surfaces.cli.read_command:register"),
     "cli.search": Part("toolcrib_adapters.surfaces.cli.search_command:register"),

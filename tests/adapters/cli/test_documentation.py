@@ -82,3 +82,10 @@ def test_the_block_about_rules_runs_as_it_stands_there(shell: Shell) -> None:
     done = run_block(shell, block_to_run("rules"))
     assert done.returncode == 0, done.stderr
     assert "max_concurrency = 2" in done.stdout
+
+
+def test_the_block_about_limits_runs_as_it_stands_there(shell: Shell) -> None:
+    done = run_block(shell, block_to_run("limits"))
+    assert done.returncode == 0, done.stderr
+    assert "calls_per_second = 50.0" in done.stdout
+    assert '"limits": []' in done.stdout

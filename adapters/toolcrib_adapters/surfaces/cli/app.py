@@ -49,6 +49,7 @@ _PARTS_OF_COMMANDS: Final = {
     "profile": "cli.profile",
     "keys": "cli.keys",
     "rules": "cli.rules",
+    "limits": "cli.limits",
     "serve": "cli.serve",
     "connect": "cli.connect",
     "vacuum": "cli.vacuum",
