@@ -32,8 +32,7 @@ _SEARCH_TEXT: Final = (
 )
 _CALL_TEXT: Final = (
     "Call a tool by name, or several at once with `calls` (they run in parallel). On failure check "
-    "the arguments against the returned schema first, then `kind` before retrying. Kept results "
-    'can be arguments: {"$handle": "h_...", "path": "rows[0].id"}.'
+    "the arguments against the returned schema first, then `kind` before retrying."
 )
 _READ_TEXT: Final = (
     "Read on in a large result that was kept. `path`: rows[5].name; `filter`, over `it`: "

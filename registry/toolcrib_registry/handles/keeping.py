@@ -23,7 +23,7 @@ from toolcrib_protocol.result import META_PREFIX
 from toolcrib_registry.call_rules import rules_of
 from toolcrib_registry.handles.contents import contents_of
 from toolcrib_registry.handles.outline import cut_to_bytes, shown
-from toolcrib_registry.handles.references import MARK, references_in, replaced
+from toolcrib_registry.handles.references import MARK, PATH, references_in, replaced
 from toolcrib_registry.handles.sizes import block_size, is_larger, is_value_larger
 
 if TYPE_CHECKING:
@@ -218,7 +218,8 @@ def _told(contents: Contents, kept: Kept | None, why: str, room: int) -> str:
     hints = _hints(contents)
     return (
         f"[The result has {kept.record.size:,} bytes; all of it is kept until {until} as "
-        f"{kept.name}. Read on with read_result, handle and {hints}]\n{shape}"
+        f"{kept.name}. Read on with read_result, handle and {hints}. As an argument of another "
+        f'call: {{"{MARK}": "{kept.name}", "{PATH}": "..."}}]\n{shape}'
     )
 
 
