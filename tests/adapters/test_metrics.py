@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from toolcrib_adapters.telemetry.metrics import Metrics
@@ -12,6 +14,9 @@ from toolcrib_registry.breaker import BreakerState
 from toolcrib_registry.circuit import CircuitState
 from toolcrib_registry.fallback import FALLBACK_META
 from toolcrib_registry.healing import ATTEMPTS_META
+
+if TYPE_CHECKING:
+    from toolcrib_protocol.json_value import JsonObject
 
 
 @pytest.mark.promise("healing-breaker")
@@ -30,10 +35,10 @@ def test_tools_that_are_not_called_for_a_while_are_named() -> None:
 @pytest.mark.promise("healing-retry")
 def test_calls_that_worked_only_with_help_are_counted_by_kind_of_help() -> None:
     metrics = Metrics(dict)
-    facts = {ATTEMPTS_META: {"made": 2}, FALLBACK_META: {}}
-    metrics.call_ended("a", Result(meta={**facts}), 0.1)
+    facts: JsonObject = {ATTEMPTS_META: {"made": 2}, FALLBACK_META: {}}
+    metrics.call_ended("a", Result(meta=facts), 0.1)
     failure = ToolError(SOURCE_DISCONNECTED, "gone", ErrorKind.RETRYABLE)
-    metrics.call_ended("a", Result.failed(failure, meta={**facts}), 0.1)
+    metrics.call_ended("a", Result.failed(failure, meta=facts), 0.1)
     page = metrics.page().decode()
     assert 'toolcrib_healed_calls_total{help="another attempt"} 1.0' in page
     assert 'toolcrib_healed_calls_total{help="another tool"} 1.0' in page
