@@ -147,4 +147,16 @@ LEDGER: Final = (
         "What is remembered has a limit in bytes; the least recently used goes first.",
         "issue 4, section 2",
     ),
+    Promise(
+        "ledger-key-at-every-door",
+        "A key comes in `_meta`, in the header `Idempotency-Key`, in `call_tool` and its lists, "
+        "from the client and from the command line.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "cli-ledger",
+        "`toolcrib ledger` lists calls under way, lost ones and those with a key, and takes the "
+        "word of a person about a lost one.",
+        "issue 4, section 2",
+    ),
 )

@@ -43,6 +43,7 @@ PARTS: Final[dict[str, Part]] = {
     "cli.limits": Part("toolcrib_adapters.surfaces.cli.limits_command:register"),
     "cli.rules": Part("toolcrib_adapters.surfaces.cli.rules_commands:register"),
     "cli.read": Part("toolcrib_adapters.surfaces.cli.read_command:register"),
+    "cli.ledger": Part("toolcrib_adapters.surfaces.cli.ledger_commands:register"),
     "cli.search": Part("toolcrib_adapters.surfaces.cli.search_command:register"),
     "cli.serve": Part("toolcrib_adapters.surfaces.cli.serve_command:register"),
     "cli.show": Part("toolcrib_adapters.surfaces.cli.show_command:register"),

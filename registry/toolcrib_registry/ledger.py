@@ -25,6 +25,7 @@ from toolcrib_protocol.result import TOOL_META, Result
 from toolcrib_registry import ledger_refusals as refusals
 from toolcrib_registry.argument_digest import argument_digest
 from toolcrib_registry.classification import classify
+from toolcrib_registry.ledger_settling import OWNER_ENDED, is_alive
 from toolcrib_registry.ports import EntryState, LedgerEntry
 from toolcrib_registry.stored_answers import read_answer, sealed_answer
 
@@ -143,19 +144,16 @@ class Ledger:
                 return refusals.conflict(entry, found)
             if found.state is EntryState.DONE:
                 return self._replayed(found, work)
-            if found.state is EntryState.RUNNING and self._is_alive(found):
+            if found.state is EntryState.RUNNING and is_alive(found, self._owners, self._now()):
                 work.trail.note(_WAITS)
                 await self._next_look(found, wait)
                 wait = min(2 * wait, _LONGEST_LOOK_SECONDS)
             elif work.sent_key is None:
-                self._store.doubt(found.id, refusals.OWNER_ENDED, self._now())
+                self._store.doubt(found.id, OWNER_ENDED, self._now())
                 return refusals.unknown(found)
             elif await self._store.take_over(found, entry):
                 # The tool knows the key: what it did before, it does not do again.
                 return None
-
-    def _is_alive(self, found: LedgerEntry) -> bool:
-        return found.lease > self._now() and self._owners.runs(found.owner) is not False
 
     async def _next_look(self, found: LedgerEntry, seconds: float) -> None:
         ended = self._open.get(found.id)
@@ -166,7 +164,7 @@ class Ledger:
 
     def _replayed(self, found: LedgerEntry, work: Work) -> Result:
         if found.answer is None:
-            return refusals.answer_not_kept(found, found.why or "it was too large")
+            return refusals.answer_not_kept(found, refusals.NONE_TO_KEEP)
         try:
             result = read_answer(found.answer, self._sealer, found.id)
         except ToolError as error:

@@ -17,12 +17,13 @@ from toolcrib_protocol.errors import (
     ToolError,
 )
 from toolcrib_protocol.result import Result
+from toolcrib_registry.ledger_settling import OWNER_ENDED
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.ports import LedgerEntry
 
-OWNER_ENDED: Final = "the process that carried it out ended before the answer came"
+NONE_TO_KEEP: Final = "it was too large, or a person said that the call was done"
 BROKEN_OFF: Final = "it was broken off before the answer came"
 
 

@@ -51,9 +51,17 @@ def direct_call(
         report_progress=report_progress,
         meta=forwarded_meta(meta),
         takes_whole=meta.get(WHOLE_META) is True,
-        key=None if (key := meta.get(KEY_META)) is None else str(key),
+        key=_key(meta.get(KEY_META)),
         is_fresh=meta.get(FRESH_META) is True,
     )
+
+
+def _key(told: object) -> str | None:
+    """The key of a request; empty, so that it is refused, for what is no text."""
+    if told is None:
+        return None
+    is_written = isinstance(told, str | int) and not isinstance(told, bool)
+    return str(told) if is_written else ""
 
 
 def with_headers(call: Call, headers: Mapping[str, str]) -> Call:

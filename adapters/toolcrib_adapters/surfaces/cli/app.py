@@ -45,6 +45,7 @@ _PARTS_OF_COMMANDS: Final = {
     "read": "cli.read",
     "calls": "cli.calls",
     "capture": "cli.capture",
+    "ledger": "cli.ledger",
     "publish": "cli.publish",
     "profile": "cli.profile",
     "keys": "cli.keys",
