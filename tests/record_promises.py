@@ -116,4 +116,15 @@ CALL_RECORDS: Final[tuple[Promise, ...]] = (
         "`--force`, and says how much that is.",
         "issue 4, section 3",
     ),
+    Promise(
+        "metrics-attempts",
+        "Metrics count how often each source was asked, repetitions included, and the records of "
+        "calls that were dropped.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "call-record-kill",
+        "A crib that is killed with SIGKILL loses at most the records of its last second.",
+        "issue 4, section 3",
+    ),
 )

@@ -118,7 +118,7 @@ class Calls:
             raise
         if self.observer is not None:
             source = None if trail.record is None else trail.record.source
-            self.observer.call_ended(source, result, trail.seconds)
+            self.observer.call_ended(source, result, trail.seconds, trail.attempts)
         self._write_down(call, trail, result)
         return result
 

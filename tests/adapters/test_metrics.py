@@ -36,9 +36,19 @@ def test_tools_that_are_not_called_for_a_while_are_named() -> None:
 def test_calls_that_worked_only_with_help_are_counted_by_kind_of_help() -> None:
     metrics = Metrics(dict)
     facts: JsonObject = {ATTEMPTS_META: {"made": 2}, FALLBACK_META: {}}
-    metrics.call_ended("a", Result(meta=facts), 0.1)
+    metrics.call_ended("a", Result(meta=facts), 0.1, 2)
     failure = ToolError(SOURCE_DISCONNECTED, "gone", ErrorKind.RETRYABLE)
-    metrics.call_ended("a", Result.failed(failure, meta=facts), 0.1)
+    metrics.call_ended("a", Result.failed(failure, meta=facts), 0.1, 1)
     page = metrics.page().decode()
     assert 'toolcrib_healed_calls_total{help="another attempt"} 1.0' in page
     assert 'toolcrib_healed_calls_total{help="another tool"} 1.0' in page
+
+
+@pytest.mark.promise("metrics-attempts")
+def test_it_is_counted_how_often_each_source_was_asked() -> None:
+    metrics = Metrics(dict)
+    for source, attempts in (("mail", 3), ("mail", 1), ("mail", 0), (None, 0)):
+        metrics.call_ended(source, Result(), 0.1, attempts)
+    page = metrics.page().decode()
+    assert 'toolcrib_attempts_total{source="mail"} 4.0' in page
+    assert 'toolcrib_attempts_total{source=""}' not in page

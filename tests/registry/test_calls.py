@@ -281,7 +281,9 @@ async def test_every_call_is_told_to_the_observer_also_one_that_found_no_tool() 
     ended: list[tuple[str | None, Status]] = []
 
     class Tally:
-        def call_ended(self, source: str | None, result: Result, seconds: float) -> None:
+        def call_ended(
+            self, source: str | None, result: Result, seconds: float, attempts: int
+        ) -> None:
             assert seconds >= 0
             ended.append((source, result.status))
 

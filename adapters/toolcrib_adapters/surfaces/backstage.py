@@ -20,6 +20,11 @@ def backstage_of(crib: Crib) -> Backstage:
     metrics = Metrics(lambda: crib.supervisor.states)
     metrics.watch_gates(crib.gates.states)
     metrics.watch_breakers(crib.breaker.states)
+    metrics.watch(
+        "dropped_call_records",
+        "Records of calls that the store could not take.",
+        lambda: crib.book.dropped,
+    )
     crib.calls.observer = metrics
     catalogue = crib.catalogue
 

@@ -87,6 +87,12 @@ class Metrics:
             ["help"],
             registry=self._registry,
         )
+        self._attempts = Counter(
+            "toolcrib_attempts",
+            "How often sources were asked, repetitions included, by source.",
+            ["source"],
+            registry=self._registry,
+        )
         self._refusals = Counter(
             "toolcrib_refused_requests",
             "Requests that the edge turned away, by reason.",
@@ -95,14 +101,15 @@ class Metrics:
         )
         self._registry.register(self)
 
-    def call_ended(self, source: str | None, result: Result, seconds: float) -> None:
-        """Count a call."""
+    def call_ended(self, source: str | None, result: Result, seconds: float, attempts: int) -> None:
+        """Count a call, and how often its source was asked for it."""
+        if source is not None:
+            self._attempts.labels(source).inc(attempts)
         self._calls.labels(source or _NO_SOURCE, result.status.value).inc()
         self._call_seconds.observe(seconds)
         if SHAPE_META in result.meta:
             reference = str(result.meta.get(TOOL_META))
             self._misshapen.labels(reference.rpartition("@")[0]).inc()
-
         if not result.is_error:
             for mark, name in _HELPS.items():
                 if mark in result.meta:

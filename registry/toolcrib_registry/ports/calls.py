@@ -93,8 +93,11 @@ class CallContext:
 class CallObserver(Protocol):
     """Whoever counts calls."""
 
-    def call_ended(self, source: str | None, result: Result, seconds: float) -> None:
-        """A call ended; `source` is None where no tool was found. Must not block or raise."""
+    def call_ended(self, source: str | None, result: Result, seconds: float, attempts: int) -> None:
+        """A call ended, for which the source was asked so often. Must not block or raise.
+
+        `source` is None where no tool was found.
+        """
         ...
 
 

@@ -11,10 +11,12 @@ import anyio
 import pytest
 
 from tests.adapters.cli.running import COMMAND
+from tests.adapters.surfaces.doors import call_raw
 from tests.docs_blocks import ROOT
 
 if TYPE_CHECKING:
     from tests.adapters.cli.running import Shell
+    from toolcrib_protocol.json_value import JsonObject
 
 STOCK = str(ROOT / "examples" / "tools" / "stock_room.py")
 CHECK = "stock-room/check_stock"
@@ -119,3 +121,26 @@ async def test_calls_are_followed_as_they_come(stocked: Shell) -> None:
             line = await process.stdout.receive()
         process.terminate()
     assert json.loads(line)["tool"] == CHECK
+
+
+@pytest.mark.promise("call-record-kill")
+async def test_what_a_crib_recorded_is_seen_by_others_and_survives_that_it_is_killed(
+    stocked: Shell,
+) -> None:
+    arguments: JsonObject = {"number": "BB-608", "count": 4}
+    async with stocked.serving() as (url, process):
+        answer = await call_raw(url, "stock-room__check_stock", arguments)
+        meta = answer["_meta"]
+        assert isinstance(meta, dict)
+        show = ("calls", "show", str(meta["io.toolcrib/call"]), "--json")
+        with anyio.fail_after(60):
+            # Written by the process that serves, read by this one.
+            while (await anyio.to_thread.run_sync(stocked.run, *show)).code != 0:
+                await anyio.lowlevel.checkpoint()
+        for _ in range(5):
+            await call_raw(url, "stock-room__check_stock", arguments)
+        process.kill()
+        await process.wait()
+    assert (await anyio.to_thread.run_sync(stocked.run, *show)).code == 0
+    told = await anyio.to_thread.run_sync(stocked.run, "call", CHECK, FOUR, "--explain")
+    assert "outcome    success" in told.err

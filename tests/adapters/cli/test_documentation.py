@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.docs_blocks import ROOT, block_to_run
 
@@ -41,6 +44,16 @@ def test_the_block_about_overlays_runs_as_it_stands_there(shell: Shell) -> None:
     assert "stock-room/check_stock  version 2.0.0" in done.stdout
     assert "stock-room/remind_me    hidden" in done.stdout
     assert done.stdout.endswith("\ntrue\n")
+
+
+@pytest.mark.skipif(shutil.which("xargs") is None, reason="needs xargs")
+def test_the_block_about_records_of_calls_runs_as_it_stands_there(shell: Shell) -> None:
+    done = run_block(shell, block_to_run("call-records"))
+    assert done.returncode == 0, done.stderr
+    assert "stock-room/check_stock@1.1.0" in done.stdout
+    assert "repairs    /count" in done.stderr
+    assert '"number": "BB-608"' in done.stdout
+    assert "call_records" in done.stdout
 
 
 def test_the_block_about_groups_runs_as_it_stands_there(shell: Shell) -> None:
