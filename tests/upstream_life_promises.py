@@ -16,6 +16,48 @@ UPSTREAM_LIFE: Final[tuple[Promise, ...]] = (
         "field case O-20",
     ),
     Promise(
+        "field-o19-state-reset",
+        "After a restart of its server a source works again; the first result says that state was "
+        "lost, the next one does not.",
+        "field case O-19",
+    ),
+    Promise(
+        "life-lazy",
+        "A lazy source whose tools are known starts at its first call, once for all who call; one "
+        "that is not known, or was used lately, starts at once.",
+        _ISSUE,
+    ),
+    Promise(
+        "life-idle",
+        "A source that nobody has called for as long as its settings say has no process until the "
+        "next call; one that is at work is not idle.",
+        _ISSUE,
+    ),
+    Promise(
+        "life-ceiling",
+        "A crib never runs more processes than it may: the one that has been idle for the longest "
+        "makes room, and who finds all at work waits and is then told when to come back.",
+        _ISSUE,
+    ),
+    Promise(
+        "life-affinity",
+        "What a server keeps between calls is shared by all, or by the calls of one caller, or by "
+        "none, as the settings of its source say; own connections are bounded.",
+        _ISSUE,
+    ),
+    Promise(
+        "life-state-reset",
+        "The first result after a lost process or session of a source that had been called says "
+        "so in its `_meta`.",
+        _ISSUE,
+    ),
+    Promise(
+        "life-known-dead",
+        "A call to a source that is known to be dead fails at once, without having left, and says "
+        "when the source is tried again.",
+        _ISSUE,
+    ),
+    Promise(
         "life-no-orphans",
         "A crib that is killed leaves no process and no temporary folder: a guardian ends them, "
         "or the next start does; what another living crib started is left alone.",

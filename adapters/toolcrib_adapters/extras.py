@@ -95,6 +95,7 @@ PARTS: Final[dict[str, Part]] = {
     "owners": Part("toolcrib_adapters.process_owners:ProcessOwners"),
     "store.ledger": Part("toolcrib_adapters.stores.sql.sql_ledger:SqlLedger"),
     "calls": Part("toolcrib_registry.calls:Calls"),
+    "processes.roll": Part("toolcrib_adapters.processes.roll:Roll"),
     "household": Part("toolcrib_adapters.processes.household:Household"),
     "source.habits": Part("toolcrib_adapters.sources.habits:Habits"),
     "source.mcp": Part("toolcrib_adapters.sources.mcp_upstream:McpUpstream"),

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from toolcrib_adapters.processes.identity import Identity, descendants, this_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 FOLDER: Final = "processes"
@@ -104,6 +104,16 @@ class Roll:
             elif self._is_before_restart(entry) and entry.folder is None:
                 # The machine was started anew: no process of then is left.
                 strike(file)
+
+    def running(self) -> Mapping[str, Sequence[int]]:
+        """The groups of each source whose crib runs, of all cribs of this home."""
+        found: dict[str, list[int]] = {}
+        for file in sorted(self._folder.glob("*.json")):
+            entry = _read(file)
+            is_here = entry is not None and entry.place == self._place
+            if entry is not None and is_here and entry.group and not entry.is_abandoned:
+                found.setdefault(entry.source, []).append(entry.group)
+        return found
 
     def _is_before_restart(self, entry: Entry) -> bool:
         ours = self._place

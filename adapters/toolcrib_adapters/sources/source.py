@@ -33,6 +33,10 @@ class SourceHost(Protocol):
         """The source told this on its own."""
         ...
 
+    def used(self) -> None:
+        """Somebody called it."""
+        ...
+
     def is_known(self) -> bool:
         """Whether the catalogue has what the source listed last, with the same settings."""
         ...

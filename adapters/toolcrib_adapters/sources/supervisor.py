@@ -129,7 +129,6 @@ class Supervisor:
                 f"the source {source!r} does not run in this crib; `toolcrib sources` tells why",
                 ErrorKind.RETRYABLE,
             )
-        self.habits.used(source)
         return running.source
 
     def hear(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
@@ -357,6 +356,9 @@ class _Host:
 
     def noticed(self, notice: Notice) -> None:
         self.supervisor.pass_on(self.running, notice)
+
+    def used(self) -> None:
+        self.supervisor.habits.used(self.running.record.name)
 
     def is_known(self) -> bool:
         record = self.running.record

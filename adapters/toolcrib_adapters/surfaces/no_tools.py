@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.views import Sight
 
 _MOST_TOLD: Final = 3
+_WELL: Final = frozenset({SourceStatus.READY, SourceStatus.IDLE})
 _LONGEST_REASON: Final = 160
 
 
@@ -42,7 +43,7 @@ def _reasons(endpoint: Endpoint, sight: Sight, states: Mapping[str, SourceState]
     troubles = [
         f"{source.name} {_state(state)}"
         for source in endpoint.sources(snapshot)
-        if (state := states.get(source.name)) is not None and state.status is not SourceStatus.READY
+        if (state := states.get(source.name)) is not None and state.status not in _WELL
     ]
     if troubles:
         yield f"of its sources, {_few(troubles)}"

@@ -70,6 +70,7 @@ def test_sources_say_what_they_are_and_what_they_offer(filled: Shell, mail: str)
         "quarantined": 1,
         "held": 0,
         "where": mail,
+        "processes": [],
     }
     assert "not running" in filled.run("sources").out
 

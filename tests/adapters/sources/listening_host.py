@@ -25,6 +25,7 @@ class ListeningHost:
         self.states: list[SourceState] = []
         self.notices: list[Notice] = []
         self.knows = False
+        self.uses = 0
         self._refusals = list(refusals)
         self._send, self._receive = anyio.create_memory_object_stream[SourceState](math.inf)
 
@@ -39,6 +40,9 @@ class ListeningHost:
 
     def noticed(self, notice: Notice) -> None:
         self.notices.append(notice)
+
+    def used(self) -> None:
+        self.uses += 1
 
     def is_known(self) -> bool:
         return self.knows

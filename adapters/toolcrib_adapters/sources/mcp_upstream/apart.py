@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from toolcrib_adapters.sources.mcp_upstream.own_connections import Make
     from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
-    from toolcrib_adapters.sources.source import Source
+    from toolcrib_adapters.sources.source import Source, SourceHost
     from toolcrib_registry.ports import CallContext, Clock
     from toolcrib_registry.records import SourceRecord
 
@@ -74,10 +74,11 @@ def of_one_caller(record: SourceRecord) -> SourceRecord:
     return replace(record, spec={**record.spec, **own})
 
 
-def starts_late(record: SourceRecord) -> bool:
+def starts_late(record: SourceRecord, host: SourceHost) -> bool:
     """Whether the source need not be connected before its first call."""
     spec = _spec(record)
-    return spec is not None and spec.start == "lazy"
+    is_lazy = spec is not None and spec.start == "lazy"
+    return is_lazy and host.is_known() and not host.is_hot()
 
 
 def _spec(record: SourceRecord) -> StdioSpec | HttpSpec | None:

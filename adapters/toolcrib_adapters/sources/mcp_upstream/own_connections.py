@@ -68,6 +68,9 @@ class _Quiet:
     def noticed(self, notice: Notice) -> None:
         """The common connection hears it, too."""
 
+    def used(self) -> None:
+        """The common connection tells it."""
+
     def is_known(self) -> bool:
         """It is made because somebody calls: it connects at once."""
         return False

@@ -147,7 +147,8 @@ class McpUpstream:
 
     async def _own(self, host: SourceHost, life: anyio.CancelScope) -> None:
         with life:
-            rests = starts_late(self._record) and host.is_known() and not host.is_hot()
+            self._usage.on_use = host.used
+            rests = starts_late(self._record, host)
             while True:
                 if rests:
                     await self._rest(host)
@@ -175,6 +176,7 @@ class McpUpstream:
     async def call(self, upstream_name: str, arguments: JsonObject, context: CallContext) -> Result:
         """Call one tool; see `Provider.call`."""
         if (apart := self._apart.wanted(context)) is not None:
+            self._usage.on_use()
             with apart as source:
                 return await source.call(upstream_name, arguments, context)
         with self._usage.using():
@@ -268,8 +270,7 @@ class McpUpstream:
     async def _one_connection(self, host: SourceHost) -> ToolError:
         """Connect and serve until the connection ends; why it ended."""
         self._was_ready = False
-        failures = HttpFailures()
-        seconds = 0.0
+        failures, seconds = HttpFailures(), 0.0
         try:
             spec, self._secrets = read_spec(self._record.spec).expanded(self._environment)
             if isinstance(spec, HttpSpec) and self._access.personal:

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 class Usage:
-    """The use of one upstream; the holder of its seat."""
+    """The use of one upstream; the holder of its seat.
+
+    Attributes:
+        on_use: called when somebody begins to use it.
+    """
 
     def __init__(
         self,
@@ -36,6 +40,7 @@ class Usage:
             on_leave: called before the connection ends for want of use: nobody gets it any more.
             is_needed: whether it has to stay for another reason than a call.
         """
+        self.on_use: Callable[[], None] = _nothing
         self._clock = clock
         self._seats = seats
         self._on_leave = on_leave
@@ -52,6 +57,7 @@ class Usage:
         """A call runs inside: the upstream wakes, and stays."""
         token = object()
         self._calls.add(token)
+        self.on_use()
         try:
             yield
         finally:
@@ -124,3 +130,7 @@ class Usage:
                 self.leave()
             else:
                 await self._clock.sleep(left)
+
+
+def _nothing() -> None:
+    """Nobody has to know."""

@@ -22,7 +22,7 @@ from toolcrib_registry.records import GroupRecord, SourceKind, SourceRecord
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_registry.changes import Change
     from toolcrib_registry.snapshot import Snapshot
 
@@ -62,6 +62,25 @@ def add(
         typer.Option("--env", help="NAME=VALUE for the command; ${VARIABLE} works."),
     ] = None,
     cwd: Annotated[Path | None, typer.Option(help="The command's working folder.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="eager|lazy",
+            help="lazy: the server runs from its first call on, and rests when it is idle.",
+        ),
+    ] = None,
+    idle: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="End the server when nobody has called for so long."),
+    ] = None,
+    affinity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="shared|per_caller|per_call",
+            help="Whose is what the server keeps between calls: everybody's, each caller's, or "
+            "only one call's.",
+        ),
+    ] = None,
     python: Annotated[
         str | None, typer.Option("--python", help="A Python file or module with @tool functions.")
     ] = None,
@@ -99,6 +118,7 @@ def add(
                 forward_header=forward_header or [],
                 env=env or [],
                 cwd=cwd,
+                life=_given(start=start, idle_seconds=idle, affinity=affinity),
             ),
             python,
             snapshot,
@@ -174,6 +194,7 @@ def _mcp_spec(
     forward_header: list[str],
     env: list[str],
     cwd: Path | None,
+    life: JsonObject,
 ) -> JsonObject | None:
     if command and url:
         raise ToolError(INVALID_SETTINGS, "give either a command or --url, not both")
@@ -184,18 +205,28 @@ def _mcp_spec(
             "url": url,
             "headers": _pairs(header, "--header"),
             **({"forward_headers": forward} if forward else {}),
+            **life,
         }
     if not command:
+        if life:
+            text = "--start, --idle and --affinity are for MCP servers: -- COMMAND, or --url"
+            raise ToolError(INVALID_SETTINGS, text)
         return None
     spec: JsonObject = {
         "transport": "stdio",
         "command": command[0],
         "args": [*command[1:]],
         "env": _pairs(env, "--env"),
+        **life,
     }
     if cwd:
         return {**spec, "cwd": str(cwd.expanduser().absolute())}
     return with_folder(spec, Path.cwd())
+
+
+def _given(**settings: Json) -> JsonObject:
+    """The settings that were given."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _pairs(texts: list[str], option: str) -> JsonObject:

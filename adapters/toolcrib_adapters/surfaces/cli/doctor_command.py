@@ -15,6 +15,7 @@ from anyio import to_thread
 
 from toolcrib_adapters.doctor.finding import Finding, Severity
 from toolcrib_adapters.doctor.home_folder import has_crib, home_findings
+from toolcrib_adapters.doctor.left_over import left_over_findings
 from toolcrib_adapters.doctor.processes import my_processes, orphan_findings
 from toolcrib_adapters.doctor.source_settings import source_findings
 from toolcrib_adapters.extras import load
@@ -90,7 +91,7 @@ async def _is_mended(session: Session, finding: Finding) -> bool:
 async def _examined(session: Session) -> tuple[JsonObject, list[Finding]]:
     """Versions, and everything that is not as it should be."""
     settings = session.settings
-    findings = [*home_findings(settings)]
+    findings = [*home_findings(settings), *left_over_findings(settings.home)]
     facts = _versions()
     if not has_crib(settings):
         return facts, findings

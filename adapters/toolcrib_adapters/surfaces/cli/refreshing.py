@@ -91,8 +91,8 @@ def _row(crib: Crib, name: str, state: SourceState | None) -> JsonObject:
 
 def failed_source(rows: Sequence[JsonObject], *, all_of_them: bool) -> ToolError | None:
     """Why the command cannot call itself done: a source (or each of them) is of no use yet."""
-    usable = SourceStatus.READY.value
-    failed = [row for row in rows if row["status"] != usable]
+    usable = {SourceStatus.READY.value, SourceStatus.IDLE.value}
+    failed = [row for row in rows if row["status"] not in usable]
     if not failed or (all_of_them and len(failed) < len(rows)):
         return None
     signs_in = all(row["status"] == SourceStatus.NEEDS_SIGN_IN.value for row in failed)

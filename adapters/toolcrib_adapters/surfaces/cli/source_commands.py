@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolcrib_adapters.clock import SystemClock
+from toolcrib_adapters.extras import load
 from toolcrib_adapters.main import open_store
 from toolcrib_adapters.surfaces.cli.output import short
 from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Session
@@ -18,7 +19,7 @@ from toolcrib_registry.retirement import is_misfit, remove_source
 from toolcrib_registry.shown_text import without_secrets
 
 if TYPE_CHECKING:
-    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_registry.changes import Change
     from toolcrib_registry.ports import SourceState
     from toolcrib_registry.records import SourceRecord, ToolRecord
@@ -39,22 +40,29 @@ def sources(home: HomeOption = None, as_json: JsonOption = False) -> None:
         async with open_store(session.settings) as store:
             snapshot, states = await store.snapshot(), await store.reported()
             failures = await store.last_failures()
+        processes = load("processes.roll")(session.settings.home).running()
         tools = Counter(version.source for version in snapshot.live_tools())
         rows = [
             _row(snapshot, record, _State(states.get(name), failures.get(name)), tools[name])
+            | {"processes": [*processes.get(name, ())]}
             for name, record in sorted(snapshot.sources.items())
         ]
         if as_json:
             session.output.document({"sources": [*rows]})
             return
-        keys = ("name", "kind", "state", "tools", "quarantined", "held", "where", "reason")
+        keys = ("name", "kind", "state", "processes", "tools", "quarantined", "held", "where")
         session.output.table(
-            keys,
-            [[short(str(row[key]), 60) for key in keys] for row in rows],
+            (*keys, "reason"),
+            [[short(_shown(row[key]), 60) for key in (*keys, "reason")] for row in rows],
             empty="no sources; `toolcrib import PATH` or `toolcrib add NAME ...` registers some",
         )
 
     session.run(work)
+
+
+def _shown(value: Json) -> str:
+    """A cell; of processes only how many there are."""
+    return str(len(value)) if isinstance(value, list) else str(value)
 
 
 def remove(

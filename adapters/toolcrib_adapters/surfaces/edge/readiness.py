@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _STORE_SECONDS: Final = 2.0
 _FRESH_SECONDS: Final = 1.0
 """The store is asked so often at most, however many ask us."""
+_WELL: Final = frozenset({SourceStatus.READY, SourceStatus.CONNECTING, SourceStatus.IDLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def _of_sources(
     failed = {
         name: state
         for name, state in sources.items()
-        if state is not None and state.status not in {SourceStatus.READY, SourceStatus.CONNECTING}
+        if state is not None and state.status not in _WELL
     }
     notes = [
         Note(state.status.value, f"{name}: {state.reason or state.status.value}")

@@ -8,7 +8,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
 from toolcrib_adapters.surfaces.call_answers import forwarded_meta
-from toolcrib_adapters.surfaces.caller_context import log_of, progress_of
+from toolcrib_adapters.surfaces.caller_context import log_of, progress_of, session_of
 from toolcrib_adapters.surfaces.interaction.callers import interaction_of
 from toolcrib_adapters.surfaces.interaction.leaving import leaving_of
 from toolcrib_adapters.surfaces.passthrough.refusals import refusal
@@ -61,6 +61,7 @@ async def relayed(
         headers,
         interaction=interaction_of(ctx),
         log=log_of(ctx),
+        session=session_of(ctx),
     )
     with leaving_of(ctx.request).scope():
         try:
