@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from toolcrib_protocol.errors import (
     AT_CAPACITY,
@@ -40,6 +40,7 @@ _SERVER_FAULT: Final = 500
 _CLIENT_FAULT: Final = 400
 _UNAVAILABLE: Final = 503
 _LONGEST_CODE: Final = 200
+_LARGEST_CODE: Final = 10**9
 _WHY: Final = "why"
 _SECONDS_NAMES: Final = ("retry_after_seconds", "retry_after", "retryAfterSeconds", "retryAfter")
 _MILLISECONDS_NAMES: Final = ("retry_after_ms", "retryAfterMs")
@@ -218,7 +219,7 @@ def _codes(error: ToolError, structured: JsonObject) -> Iterator[str]:
         error.details.get("jsonrpc_code"),
         error.details.get("http_status"),
     ):
-        if isinstance(value, str | int) and not isinstance(value, bool):
+        if isinstance(value, str) or _is_code(value):
             yield str(value)[:_LONGEST_CODE]
 
 
@@ -282,13 +283,19 @@ def _by_structure(structured: JsonObject) -> Verdict | None:
     meaning: Meaning | None = None
     if isinstance(code, str):
         meaning = tables.BY_WORD.get(_word(code))
-    elif isinstance(code, int):
+    elif _is_code(code):
         known = tables.BY_HTTP_STATUS.get(code) or tables.BY_JSONRPC_CODE.get(code)
         # A number inside an answer is the tool's word, and the tool ran.
         meaning = Meaning(known.cause, Effect.UNKNOWN, known.kind) if known else None
     if meaning is None and structured.get("retryable") is True:
         meaning = Meaning(Cause.TOOL_SAID, Effect.UNKNOWN, ErrorKind.RETRYABLE)
-    return None if meaning is None else _verdict(meaning, Teller.STRUCTURED, str(code))
+    told = code[:_LONGEST_CODE] if isinstance(code, str) else ""
+    return None if meaning is None else _verdict(meaning, Teller.STRUCTURED, told)
+
+
+def _is_code(value: Json) -> TypeGuard[int]:
+    """Whether a value is a number such as codes are; others may have millions of digits."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST_CODE
 
 
 def _word(code: str) -> str:

@@ -207,7 +207,7 @@ before it failed nobody can say, so none of them makes a write repeatable."""
 
 _UNKNOWN_TOOL: Final = r"\bunknown tool\b|\btool .{0,140}not found\b"
 UNKNOWN_TOOL_WORDS: Final = re.compile(_UNKNOWN_TOOL, re.IGNORECASE)
-_HTTP_IN_TEXT: Final = r"\b(?:http|status|code|error)(?:\s+(?:status|code|error))*\W{0,3}"
+_HTTP_IN_TEXT: Final = r"\b(?:http|status|code|error)(?:\s{1,3}(?:status|code|error)){0,3}\W{0,3}"
 BY_TEXT: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), meaning)
     for pattern, meaning in (

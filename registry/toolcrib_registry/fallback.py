@@ -62,7 +62,8 @@ class Fallbacks:
 
     async def answer(self, work: Work, verdict: Verdict) -> Result | None:
         """What an equivalent answers; None if there is none that may and can."""
-        if not may_hand_on(work.record, verdict):
+        # The answer to a question belongs to the tool that asked it.
+        if not may_hand_on(work.record, verdict) or work.call.interaction.state is not None:
             return None
         tried = 0
         for equivalent in self.of(work):
@@ -76,8 +77,7 @@ class Fallbacks:
                 "fallback", tool=str(equivalent.record.tool), succeeded=not result.is_error
             )
             if not result.is_error:
-                self._mark(work, equivalent, verdict, result)
-                return result
+                return self._marked(work, equivalent, verdict, result)
         return None
 
     @staticmethod
@@ -88,15 +88,17 @@ class Fallbacks:
         return isinstance(given, dict) and takes_all(equivalent.record, given)
 
     @staticmethod
-    def _mark(work: Work, equivalent: Equivalent, verdict: Verdict, result: Result) -> None:
+    def _marked(work: Work, equivalent: Equivalent, verdict: Verdict, result: Result) -> Result:
         answered = result.meta.get(TOOL_META, str(equivalent.record.tool))
         work.trail.facts[TOOL_META] = answered
-        work.trail.facts[FALLBACK_META] = {
+        facts: JsonObject = {
             "answered": answered,
             "instead_of": f"{work.record.tool}@{work.record.version}",
             "because": verdict.cause.value,
             "grounds": equivalent.grounds.value,
         }
+        # In the result itself: whoever stores it has to know that it is not this tool's own.
+        return replace(result, meta={**result.meta, FALLBACK_META: facts})
 
 
 def may_hand_on(record: VersionRecord, verdict: Verdict) -> bool:
@@ -127,13 +129,12 @@ async def degraded(work: Work, verdict: Verdict) -> Result | None:
     if form.arguments is not None and verdict.cause not in _NOT_FOR_LESS:
         result = await _smaller(work, form.arguments)
         if result is not None:
-            work.trail.facts[DEGRADED_META] = {**facts, "form": "smaller call"}
-            return result
+            mark: JsonObject = {**facts, "form": "smaller call"}
+            return replace(result, meta={**result.meta, DEGRADED_META: mark})
     if "result" not in form.model_fields_set:
         return None
     work.trail.note("degraded", form="fixed result")
-    work.trail.facts[DEGRADED_META] = {**facts, "form": "fixed result"}
-    return _fixed(form.result)
+    return _fixed(form.result, {**facts, "form": "fixed result"})
 
 
 async def _smaller(work: Work, arguments: JsonObject) -> Result | None:
@@ -149,6 +150,7 @@ async def _smaller(work: Work, arguments: JsonObject) -> Result | None:
     return None if result.is_error else result
 
 
-def _fixed(value: Json) -> Result:
+def _fixed(value: Json, mark: JsonObject) -> Result:
     text = value if isinstance(value, str) else dump_json(value)
-    return Result(data=value, content=(text_block(text),), has_data=True)
+    meta: JsonObject = {DEGRADED_META: mark}
+    return Result(data=value, content=(text_block(text),), has_data=True, meta=meta)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from toolcrib_protocol.errors import AT_CAPACITY
-from toolcrib_protocol.result import META_PREFIX
+from toolcrib_protocol.result import ERROR_META, META_PREFIX
 from toolcrib_registry.call_trail import WAITED
 from toolcrib_registry.classification import classify, told_honestly
 from toolcrib_registry.failure_tables import Cause, Effect
@@ -21,6 +21,7 @@ from toolcrib_registry.idempotency_keys import caller_has_key, may_repeat_with_k
 from toolcrib_registry.pace import Pace
 from toolcrib_registry.retry_budget import RetryBudget
 from toolcrib_registry.retrying import DEFAULT_RETRIES, NO_TIME, Attempt, Pause, Stop, next_step
+from toolcrib_registry.rising_progress import RisingProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,12 +112,17 @@ class Healing:
     async def carry(self, work: Work, onward: Onward) -> Result:
         """The result of the call, of a later attempt, or of what stands in for it."""
         self._budget.called(work.record.source)
+        rising = RisingProgress(work.call.report_progress) if work.call.report_progress else None
+        if rising is not None:
+            work = replace(work, call=replace(work.call, report_progress=rising))
         stand_ins = self._fallbacks.of(work)
         began = self._clock.monotonic()
         result = await onward(self._paced(_hurried(work, stand_ins)))
         if result.error is None:
             self._pace.took(work.record.tool, self._clock.monotonic() - began)
             return result
+        if rising is not None:
+            rising.is_repeated = True
         course = _Course(work, result, stand_ins)
         result = await self._healed(course, onward)
         if course.number > 1:
@@ -154,7 +160,8 @@ class Healing:
     def _next(self, course: _Course, verdict: Verdict) -> Pause | Stop:
         """What comes after a failure, if no other tool answers."""
         work = course.work
-        if verdict.cause is Cause.NOT_SENT and verdict.code == AT_CAPACITY:
+        is_ours = verdict.code == AT_CAPACITY and ERROR_META not in course.result.meta
+        if verdict.cause is Cause.NOT_SENT and is_ours:
             return OWN_QUEUE
         # A second leg of a conversation belongs to the first one; nobody knows it again.
         may = work.call.interaction.state is None and verdict.may_repeat(

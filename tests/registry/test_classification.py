@@ -130,6 +130,8 @@ def test_each_way_to_fail_has_a_cause_an_effect_and_a_kind(
         ({"code": "something_else", "retryable": True}, Cause.TOOL_SAID, AGAIN),
         ("conflict", Cause.CONFLICT, FATAL),
         ([1], Cause.TOOL_SAID, FATAL),
+        ({"code": 10**5000}, Cause.TOOL_SAID, FATAL),
+        ({"code": True}, Cause.TOOL_SAID, FATAL),
     ],
 )
 def test_a_structured_error_is_understood_in_any_spelling_and_never_makes_a_write_repeatable(

@@ -24,6 +24,7 @@ from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.result import TOOL_META, Result, Status
 from toolcrib_protocol.tool import Contract
 from toolcrib_registry.fallback import DEGRADED_META, FALLBACK_META
+from toolcrib_registry.interaction import Interaction
 from toolcrib_registry.result_shape import SHAPE_META
 from toolcrib_registry.views import View
 
@@ -275,6 +276,14 @@ async def test_failures_of_the_call_itself_are_not_handed_on(failure: Exception)
     ward = await two_searches()
     ward.sources["brave"].tools = {"web_search": always(failure)}  # type: ignore[arg-type]
     assert (await ward.call("brave/web_search", {"query": "x"})).is_error
+    assert ward.sources["tavily"].called == []
+
+
+async def test_the_answer_to_a_question_is_not_taken_to_another_tool() -> None:
+    ward = await two_searches()
+    ward.sources["brave"].tools = {"web_search": always(AWAY)}
+    state = Interaction(state="{}")
+    assert (await ward.call("brave/web_search", {"query": "x"}, interaction=state)).is_error
     assert ward.sources["tavily"].called == []
 
 

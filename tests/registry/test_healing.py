@@ -25,12 +25,13 @@ from toolcrib_protocol.errors import (
 )
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Overlay
-from toolcrib_protocol.result import REPAIRS_META, Result, Status
+from toolcrib_protocol.result import ERROR_META, REPAIRS_META, Result, Status
 from toolcrib_protocol.tool import Contract
 from toolcrib_registry.changes import PutOverlay
 from toolcrib_registry.healing import ATTEMPTS_META
 from toolcrib_registry.interaction import Interaction
 from toolcrib_registry.pace import CALLS_TO_KNOW, Pace
+from toolcrib_registry.ports import Progress
 from toolcrib_registry.records import OverlayRecord
 from toolcrib_registry.retry_budget import FLOOR
 
@@ -183,6 +184,37 @@ async def test_an_answer_to_a_question_is_not_brought_twice() -> None:
     ward.sources["desk"].tools = {"read": always(fault(SOURCE_DISCONNECTED))}
     await ward.call("desk/read", interaction=Interaction(state="{}"))
     assert len(ward.sources["desk"].called) == 1
+
+
+@pytest.mark.promise("healing-retry")
+async def test_progress_does_not_run_backwards_when_a_call_is_made_again() -> None:
+    ward = await infirmary(desk=[raw_tool("read", more=READS)])
+    reports = [[1, 2, 2], [1, 2, 3]]
+
+    async def report(arguments: JsonObject, context: CallContext) -> Result:
+        assert context.report_progress is not None
+        for number in reports[len(ward.sources["desk"].called) - 1]:
+            await context.report_progress(Progress(number))
+        if len(ward.sources["desk"].called) == 1:
+            raise fault(SOURCE_DISCONNECTED)
+        return await echo(arguments, context)
+
+    told: list[float] = []
+
+    async def tell(progress: Progress) -> None:
+        told.append(progress.progress)
+
+    ward.sources["desk"].tools = {"read": report}
+    await ward.call("desk/read", report_progress=tell)
+    assert told == [1, 2, 2, 3]
+
+
+async def test_a_crib_behind_this_one_that_is_full_is_asked_again() -> None:
+    ward = await infirmary(desk=[raw_tool("write")])
+    error: JsonObject = {"code": AT_CAPACITY, "message": "full", "kind": "retryable"}
+    full = Result.from_mcp({"isError": True, "content": [], "_meta": {ERROR_META: error}})
+    ward.sources["desk"].tools = {"write": faulty(full)}
+    assert (await ward.call("desk/write")).status is Status.SUCCESS
 
 
 async def test_a_call_that_is_cancelled_while_it_waits_is_not_made_again() -> None:
