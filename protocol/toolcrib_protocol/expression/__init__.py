@@ -5,7 +5,7 @@ in every direction, with a fixed list of functions. It has no names but those it
 methods, and nothing of it is ever run as Python. Used by plans, handles and shims.
 """
 
-from toolcrib_protocol.expression.evaluation import Scope, evaluate
+from toolcrib_protocol.expression.evaluation import Scope, evaluate, select
 from toolcrib_protocol.expression.faults import MissingValueError, unknown_name
 from toolcrib_protocol.expression.limits import PLAN_LIMITS, Limits, Meter
 from toolcrib_protocol.expression.parsing import PLAN_NAMES, Expression, parse_expression
@@ -35,5 +35,6 @@ __all__ = [
     "parse_template",
     "plain_path",
     "reads_of",
+    "select",
     "unknown_name",
 ]

@@ -57,6 +57,20 @@ def evaluate(expression: Expression, scope: Scope, meter: Meter | None = None) -
     return meter.result(_Walker(scope, meter, {}).value(expression.tree))
 
 
+def select(path: Expression, scope: Scope, meter: Meter | None = None) -> Json:
+    """What a path picks out of a value that is there already, however large it is.
+
+    Args:
+        path: an expression whose `plain_path` is not None.
+        scope: what its names mean.
+        meter: what it may cost.
+
+    Raises:
+        ToolError: as `evaluate`.
+    """
+    return _Walker(scope, meter or Meter(), {}).value(path.tree)
+
+
 class _Walker:
     """One walk; `local` are the variables of the comprehensions around."""
 

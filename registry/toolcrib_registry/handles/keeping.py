@@ -80,10 +80,12 @@ class KeptResults:
         Raises:
             ToolError: as `HandleReader.read`.
         """
-        return (await self._reader.read(wish, call)).as_result()
+        reading = await self._reader.read(wish, call)
+        # Writing it out takes long if it is large, and the event loop is everybody's.
+        return await to_thread.run_sync(reading.as_result)
 
     async def _kept(self, work: Work, result: Result, most: int) -> Result:
-        room = min(_MOST_PREVIEW, most // 2)
+        room = min(_MOST_PREVIEW, most // 3)
         contents = await to_thread.run_sync(
             partial(contents_of, result, room), limiter=self._lookers
         )
@@ -142,8 +144,7 @@ class KeptResults:
             kept = await self._reader.found(reference.handle, call)
             self._check_may_go(kept, record)
             values[reference] = await self._reader.picked(kept, reference.path, reference.filter)
-        for reference in references:
-            if is_value_larger(values[reference], LARGEST_ARGUMENT):
+            if await to_thread.run_sync(is_value_larger, values[reference], LARGEST_ARGUMENT):
                 text = (
                     f"what {reference.handle} stands for is over {LARGEST_ARGUMENT:,} bytes; pick "
                     "a part of it with `path` or `filter`"
@@ -211,10 +212,10 @@ def _meta(contents: Contents, kept: Kept | None, why: str) -> JsonObject:
 def _told(contents: Contents, kept: Kept | None, why: str, room: int) -> str:
     """What a model reads instead of the result."""
     preview = "" if contents.excerpt is None else cut_to_bytes(shown(contents.excerpt), room)
-    shape = f"shape: {contents.shape}\npreview: {preview}"
+    shape = f"shape: {cut_to_bytes(contents.shape, room)}\npreview: {preview}"
     if kept is None:
         return f"[The result is too large and was not kept: {why}]\n{shape}"
-    until = datetime.fromtimestamp(kept.record.expires, UTC).strftime("%H:%M UTC")
+    until = datetime.fromtimestamp(kept.record.expires, UTC).strftime("%Y-%m-%d %H:%M UTC")
     hints = _hints(contents)
     return (
         f"[The result has {kept.record.size:,} bytes; all of it is kept until {until} as "

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 READ_META: Final = f"{META_PREFIX}read"
 """`_meta` key of what was read: `kind` (`json`, `text`, `blocks`), and where it goes on."""
 DEFAULT_READ_BYTES: Final = 25_000
+_LARGE: Final = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,8 @@ class HandleReader:
         if is_text and (wish.range is not None or kept.record.size > most):
             return await self._characters(kept, wish.range, most)
         value = await self._picked(kept, selection)
-        return _piece(value, wish.range, most, has_blocks=_has_blocks(kept))
+        piece = partial(_piece, value, wish.range, most, has_blocks=_has_blocks(kept))
+        return await to_thread.run_sync(piece)
 
     async def found(self, handle: str, call: Call) -> Kept:
         """What is kept under a handle, if the caller may still have it.
@@ -153,7 +155,9 @@ class HandleReader:
         return await self._picked(kept, Selection.read(path, chosen))
 
     async def _picked(self, kept: Kept, selection: Selection) -> Json:
-        async with self._readers:
+        # What is small need not wait for what is large.
+        turn = self._readers if kept.record.size > _LARGE else CapacityLimiter(1)
+        async with turn:
             text = await self._vault.text(kept, kept.streams[0], 0, kept.streams[0].characters)
             blocks = await self._vault.text(kept, kept.streams[1], 0, kept.streams[1].characters)
             return await to_thread.run_sync(partial(_selected, kept, text, blocks, selection))

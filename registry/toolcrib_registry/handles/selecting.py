@@ -19,6 +19,7 @@ from toolcrib_protocol.expression import (
     evaluate,
     parse_expression,
     plain_path,
+    select,
 )
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Selection:
         has_key = isinstance(value, dict) and BLOCKS in value
         path = self.own_path if has_key else self.path
         if path is not None:
-            value = evaluate(path, Scope({VALUE: value, BLOCKS: blocks}), meter)
+            value = select(path, Scope({VALUE: value, BLOCKS: blocks}), meter)
         if self.filter is not None:
             value = evaluate(self.filter, Scope({VALUE: value, BLOCKS: blocks}), meter)
         return value

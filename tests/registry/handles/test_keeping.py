@@ -76,7 +76,7 @@ async def test_the_answer_tells_the_size_the_shape_a_preview_and_how_to_read_on(
     words = told(result)
     assert handle_of(result) in words
     assert "read_result" in words
-    assert "01:00 UTC" in words
+    assert "2026-01-01 01:00 UTC" in words
     assert "{rows: [5,000 x {id: number, name: text(5)" in words
     assert '"name":"row 0"' in words
     assert not result.has_data
@@ -152,7 +152,7 @@ async def test_the_limit_is_the_rules_then_the_tools_then_the_usual(desk: Desk) 
     await desk.catalogue.change(lambda snapshot: set_rules(snapshot, scope, rules))
     result = await desk.call()
     assert size_for_a_model(result) < 1_000
-    assert "00:01 UTC" in told(result)
+    assert "2026-01-01 00:01 UTC" in told(result)
 
 
 @pytest.mark.promise("handle-whole")

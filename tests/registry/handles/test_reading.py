@@ -118,6 +118,18 @@ async def test_a_very_long_json_text_is_looked_into_when_somebody_asks(desk: Des
     assert (await desk.read(handle, "a[8999]", range=(0, 2))).text == "xx"
 
 
+async def test_a_path_into_more_than_a_filter_may_make_still_reads_a_piece(desk: Desk) -> None:
+    rows: Json = ["x" * 1_000_000] * 40
+    handle = await desk.handle(structured({"rows": rows}))
+    piece = await desk.read(handle, "rows[39]", range=(999_998, 1_000_000))
+    assert piece.text == "xx"
+    assert (await desk.read(handle, "rows", filter="len(it)")).text == "40"
+    assert "item 0 of 40 alone" in (await desk.read(handle, "rows", range=(0, 2))).text
+    whole = await desk.read(handle, filter="it.rows")
+    assert whole.error is not None
+    assert whole.error.code == EXPRESSION_BUDGET
+
+
 async def test_what_is_large_by_itself_is_shown_in_part_with_its_shape(desk: Desk) -> None:
     big: Json = {"blob": "z" * 40_000, "n": 1}
     handle = await desk.handle(structured({"rows": [big, big], "one": big}))
