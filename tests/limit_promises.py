@@ -90,4 +90,22 @@ LIMITS: Final[tuple[Promise, ...]] = (
         "and sets them on demand.",
         "issue 4, section 2",
     ),
+    Promise(
+        "batch-merges",
+        "Calls of one tool and caller that wait in one gate are made as one call where the "
+        "contract declares a batch form; each gets its own result, and `_meta` says so.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "batch-allowed",
+        "Calls are made together only if the batch tool does no more than the tool, the caller "
+        "may use it, and none carries an idempotency key.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "batch-errors",
+        "An item of a batch fails alone; if a batch as a whole has no usable answer, calls that "
+        "only read are made one by one, and of the others the outcome is unknown.",
+        "issue 4, section 2",
+    ),
 )

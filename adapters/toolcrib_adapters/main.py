@@ -179,6 +179,7 @@ async def open_crib(
             tasks.start_soon(search.run, catalogue, head_start_seconds)
             tasks.start_soon(catalogue.follow)
             tasks.start_soon(leases.run)
+            tasks.start_soon(parts.gates.run)
             tasks.start_soon(board.run)
             vacuum: Vacuum = load("store.vacuum")(
                 store.database, clock, settings.keep, owner=crib_name

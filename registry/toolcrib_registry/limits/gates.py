@@ -17,9 +17,11 @@ from toolcrib_protocol.call_rules import RuleScope, WhenFull
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.result import Result
 from toolcrib_registry.call_trail import WAITED
+from toolcrib_registry.limits.batches import Batches
 from toolcrib_registry.limits.gate import Gate
 from toolcrib_registry.limits.gate_limits import DEFAULT_QUEUE, limits_of
 from toolcrib_registry.limits.gate_state import GateState, state_of
+from toolcrib_registry.limits.held_gates import HELD
 from toolcrib_registry.limits.line import Turn
 from toolcrib_registry.limits.refusals import refusal, too_much
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.limits.gate_limits import GateLimits
     from toolcrib_registry.limits.leases import Leases
+    from toolcrib_registry.limits.lobby import Member
     from toolcrib_registry.ports import Clock
     from toolcrib_registry.records import RulesRecord, VersionRecord
     from toolcrib_registry.stages import Onward
@@ -62,22 +65,27 @@ class Gates:
         self._catalogue = catalogue
         self._clock = clock
         self._leases = leases
+        self._batches = Batches(catalogue)
         self._gates: dict[RuleScope, Gate] = {}
         self._known: dict[ToolId, _Known] = {}
         self._halved_at: dict[RuleScope, str] = {}
+
+    async def run(self) -> None:
+        """Make calls together that wait, until cancelled; without it each is made by itself."""
+        await self._batches.run()
 
     async def carry(self, work: Work, onward: Onward) -> Result:
         """The result, or `at_capacity` without a call."""
         gates = self._of(work.record)
         now = anyio.current_time()
-        if all(not gate.line and gate.has_room(now) for gate in gates):
-            for gate in gates:
-                gate.enter(now)
-        else:
+        held = HELD.get()
+        if not _entered(gates, () if held is None else held.take(), now):
             try:
-                await self._through(gates, work)
+                answer = await self._through(gates, work)
             except ToolError as error:
                 return Result.failed(error)
+            if answer is not None:
+                return answer
             now = anyio.current_time()
         try:
             result = await onward(work)
@@ -126,29 +134,54 @@ class Gates:
             self._leases.keep(gate)
         return gate
 
-    async def _through(self, gates: tuple[Gate, ...], work: Work) -> None:
-        """Pass all gates, or none.
+    async def _through(
+        self, gates: tuple[Gate, ...], work: Work, *, alone: bool = False
+    ) -> Result | None:
+        """Pass all gates, or none; the result if the call was made with others meanwhile.
 
         Raises:
             ToolError: `at_capacity`.
         """
         turn, began = Turn(work.call.caller.id), anyio.current_time()
-        passed: list[Gate] = []
-        is_through = False
+        member = None if alone else self._batches.join(work, turn)
         try:
-            for gate in gates:
-                await self._pass(gate, turn, work)
-                passed.append(gate)
-            is_through = True
+            is_through = await self._pass_all(gates, turn, work, member)
         finally:
-            if not is_through:
-                for gate in reversed(passed):
-                    gate.leave(anyio.current_time())
+            if member is not None:
+                self._batches.leave(member)
         waited = round(anyio.current_time() - began, 4)
         work.trail.note("waited_at_gate", gate=str(gates[-1].limits.scope), **{WAITED: waited})
+        if is_through or member is None:
+            return None
+        answer = await self._batches.outcome(member)
+        return answer or await self._through(gates, work, alone=True)
 
-    async def _pass(self, gate: Gate, turn: Turn, work: Work) -> None:
-        """Pass one gate.
+    async def _pass_all(
+        self, gates: tuple[Gate, ...], turn: Turn, work: Work, member: Member | None
+    ) -> bool:
+        """Pass all gates, or none; not, if the call is made with others.
+
+        Raises:
+            ToolError: `at_capacity`.
+        """
+        passed: list[Gate] = []
+        is_through = is_led = False
+        try:
+            for gate in gates:
+                if not await self._pass(gate, turn, work, member):
+                    return False
+                passed.append(gate)
+            # No other task runs between the last place and this: who waits now still waits.
+            is_led = member is not None and self._batches.begin(member, gates)
+            is_through = not is_led
+        finally:
+            if not is_through and not is_led:
+                for gate in reversed(passed):
+                    gate.leave(anyio.current_time())
+        return is_through
+
+    async def _pass(self, gate: Gate, turn: Turn, work: Work, member: Member | None) -> bool:
+        """Pass one gate; not, if the call was taken into a batch.
 
         Raises:
             ToolError: `at_capacity`.
@@ -156,7 +189,7 @@ class Gates:
         now = anyio.current_time()
         if not gate.line and gate.has_room(now):
             gate.enter(now)
-            return
+            return True
         seconds = max(0.0, min(work.seconds, work.seconds_left))
         why = _full(gate, work)
         if why and gate.may_be_leased:
@@ -164,8 +197,11 @@ class Gates:
             seconds = min(seconds, _FETCH_SECONDS)
         elif why or gate.waits_in_vain(seconds, now):
             raise self._refusal(gate, why or f"none can begin within {seconds:.3g} s")
-        if not await gate.wait(turn, seconds):
-            raise self._refusal(gate, why or f"no place came within {seconds:.3g} s")
+        if await gate.wait(turn, seconds):
+            return True
+        if member is not None and member.is_taken:
+            return False
+        raise self._refusal(gate, why or f"no place came within {seconds:.3g} s")
 
     def _refusal(self, gate: Gate, why: str) -> ToolError:
         gate.meter.refused += 1
@@ -190,6 +226,18 @@ class Gates:
             work.trail.note("cap_halved", gate=str(gate.limits.scope), cap=gate.cap.present)
         if after is not None:
             gate.bucket.pause(after, now)
+
+
+def _entered(gates: tuple[Gate, ...], held: tuple[Gate, ...], now: float) -> bool:
+    """Whether all gates could be entered at once; those that are held are entered already."""
+    missing = [gate for gate in gates if gate not in held] if held else gates
+    is_free = all(not gate.line and gate.has_room(now) for gate in missing)
+    for gate in missing if is_free else ():
+        gate.enter(now)
+    for gate in held:
+        if not is_free or gate not in gates:
+            gate.leave(now)
+    return is_free
 
 
 def _full(gate: Gate, work: Work) -> str:
