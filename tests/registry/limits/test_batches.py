@@ -191,7 +191,7 @@ async def test_nothing_is_made_together_that_would_do_more_or_carries_a_key(
 @pytest.mark.promise("batch-allowed")
 async def test_who_may_not_use_the_batch_tool_has_each_call_made_by_itself() -> None:
     async with desk() as made:
-        made.calls._policy = NoBatches()  # type: ignore[assignment]
+        made.calls._policy = NoBatches()
         await served(made, range(3))
         assert (made.batches, made.singles) == ([], [0, 1, 2])
 
