@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _PROC: Final = Path("/proc")
 _STATE: Final = 0
+_GROUP: Final = 2
 _STARTED: Final = 19
 """Where the facts are behind the name in /proc/PID/stat."""
 _PS_SECONDS: Final = 5.0
@@ -75,6 +76,28 @@ def group_of(pid: int) -> int | None:
         return os.getpgid(pid)
     except (ProcessLookupError, PermissionError):
         return None
+
+
+def group_lives(group: int) -> bool:
+    """Whether a process of the group still runs.
+
+    One that has ended and waits for its parent does not: an orphan waits for the first process of
+    its machine or container, which may take seconds, or for ever.
+    """
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    if not _PROC.joinpath("self").exists():
+        return True
+    return any(_is_in(group, entry.name) for entry in os.scandir(_PROC) if entry.name.isdigit())
+
+
+def _is_in(group: int, pid: str) -> bool:
+    facts = _text(_PROC / pid / "stat").rpartition(") ")[2].split()
+    return len(facts) > _GROUP and facts[_GROUP] == str(group) and facts[_STATE] not in "ZX"
 
 
 def _children(pid: int) -> Iterator[int]:

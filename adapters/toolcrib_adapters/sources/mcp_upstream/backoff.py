@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 _AT_ONCE_SECONDS: Final = 0.1
 """What just died is most often well after a new start: it serves again within a second."""
-_FIRST_SECONDS: Final = 1.0
+_FIRST_SECONDS: Final = 0.25
 _LONGEST_SECONDS: Final = 60.0
-_MOST_DOUBLINGS: Final = 10
+_MOST_DOUBLINGS: Final = 12
 _STABLE_SECONDS: Final = 30.0
 """A connection that lasted so long makes the next pause a first one again."""
 
@@ -46,11 +46,16 @@ class Attempts:
         self._failures = 0
         self._started = clock.monotonic()
         self._is_forgotten = False
+        self._has_answered = False
 
     def begin(self) -> None:
         """Another attempt."""
         self._started = self._clock.monotonic()
-        self._is_forgotten = False
+        self._is_forgotten = self._has_answered = False
+
+    def answered(self) -> None:
+        """A call was answered: what served is no server that dies at every start."""
+        self._has_answered = True
 
     def forgotten(self) -> None:
         """The server has forgotten the connection: it is there, and takes another one."""
@@ -59,7 +64,7 @@ class Attempts:
     def ended(self, *, was_ready: bool) -> float:
         """How long to wait after the attempt, and what came of it, has ended."""
         is_stable = was_ready and self._clock.monotonic() - self._started > _STABLE_SECONDS
-        self._failures = 0 if is_stable else self._failures + 1
+        self._failures = 0 if is_stable or self._has_answered else self._failures + 1
         if self._is_forgotten and self._failures <= 1:
             return 0.0
         return pause_seconds(max(0, self._failures - 1), self._roll())

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from toolcrib_adapters.processes.identity import group_lives
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -84,10 +86,4 @@ def _group_lives(process: Process) -> bool:
     # Asking for the return code reaps the leader, which otherwise stays in its group as a zombie.
     if process.returncode is None or sys.platform == "win32":
         return process.returncode is None
-    try:
-        os.killpg(process.pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return group_lives(process.pid)

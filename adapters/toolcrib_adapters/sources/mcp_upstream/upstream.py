@@ -201,6 +201,7 @@ class McpUpstream:
                 result = await exchange.carry(wire, self._dialogue.desk, self._dialogue.lot)
         except RequestError as failed:
             raise self._call_failure(failed, seconds) from failed
+        self._attempts.answered()
         if says_unknown_tool(result):
             self._listings.suspect()
         return self._state.flagged(result)

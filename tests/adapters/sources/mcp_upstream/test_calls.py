@@ -181,7 +181,7 @@ async def test_pauses_grow_with_every_failure() -> None:
             clock.advance(60)
             pauses.append((state.retry_at, before))
     seconds = [pause_seconds(n, 0.5) for n in range(8)]
-    assert seconds == [pytest.approx(0.075), 0.75, 1.5, 3, 6, 12, 24, 45]
+    assert seconds == [pytest.approx(0.075), 0.1875, 0.375, 0.75, 1.5, 3, 6, 12]
     assert len({retry for retry, _ in pauses}) == 8
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -268,6 +269,19 @@ async def test_a_crash_fails_the_calls_that_run_and_the_next_one_is_answered() -
             second = (await made.facts("environment"))["pid"]
         assert second != first
         assert len(made.host.listings) == 2
+
+
+async def test_a_server_that_answered_before_it_died_is_started_again_at_once_every_time() -> None:
+    async with bay(line_server()) as made:
+        for _ in range(4):
+            await made.facts("environment")
+            with pytest.raises(ToolError):
+                await made.call("die")
+            state = await made.host.settled()
+            assert state.retry_at is not None
+            pause = datetime.fromisoformat(state.retry_at) - made.clock.now()
+            assert pause <= timedelta(seconds=0.1)
+            await made.state_after_pause()
 
 
 @needs_groups
