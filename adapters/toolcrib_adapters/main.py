@@ -171,7 +171,9 @@ async def open_crib(
         parts: CallPath = load("call_path")(
             catalogue, clock, recorder=book, vault=vault, ledger=ledger, leases=leases
         )
-        board: LimitBoard = load("limit_board")(parts.gates, limits, clock, crib_name)
+        board: LimitBoard = load("limit_board")(
+            parts.gates, limits, clock, crib_name, breakers=parts.breaker.states
+        )
         calls = load("calls")(catalogue, supervisor, path=parts.path, checkers=parts.checkers)
         async with book.writing(), ledger.writing(), anyio.create_task_group() as tasks:
             tasks.start_soon(_hold_until_open, read_gate, search)

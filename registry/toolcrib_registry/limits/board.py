@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from toolcrib_protocol.errors import ToolError
+from toolcrib_registry.limits.spared import spared_tools
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from toolcrib_registry.breaker import BreakerState
     from toolcrib_registry.limits.gate_state import GateState
     from toolcrib_registry.limits.gates import Gates
     from toolcrib_registry.ports import Clock, LimitStore
@@ -30,8 +34,25 @@ _LEAVE_SECONDS: Final = 2.0
 class LimitBoard:
     """The place of one process on the board."""
 
-    def __init__(self, gates: Gates, store: LimitStore, clock: Clock, crib: str) -> None:
-        """Nothing is pinned; `run` has to run."""
+    def __init__(
+        self,
+        gates: Gates,
+        store: LimitStore,
+        clock: Clock,
+        crib: str,
+        *,
+        breakers: Callable[[], Iterable[BreakerState]] = tuple,
+    ) -> None:
+        """Nothing is pinned; `run` has to run.
+
+        Args:
+            gates: whose states are told.
+            store: where they are pinned.
+            clock: time.
+            crib: the name of this process.
+            breakers: the breakers that are not just closed.
+        """
+        self._breakers = breakers
         self._gates = gates
         self._store = store
         self._clock = clock
@@ -50,7 +71,7 @@ class LimitBoard:
                 await self._take_down()
 
     async def _pin(self) -> None:
-        states = self._gates.states()
+        states = [*self._gates.states(), *spared_tools(self._breakers())]
         now = self._clock.monotonic()
         is_quiet = now - self._pinned_at < HEARTBEAT_SECONDS
         if states == self._pinned and (is_quiet or not states):

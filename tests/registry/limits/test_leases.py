@@ -11,7 +11,10 @@ import pytest
 from tests.registry.limits.halls import Hall, gated
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_protocol.errors import AT_CAPACITY, STORE_UNAVAILABLE, ToolError
+from toolcrib_protocol.names import ToolId
+from toolcrib_registry.breaker import BreakerState
 from toolcrib_registry.call import Call
+from toolcrib_registry.circuit import CircuitState
 from toolcrib_registry.limits import Gates, GateState, Leases, LimitBoard, MemoryLimits
 from toolcrib_registry.ports import Wish
 
@@ -216,6 +219,34 @@ async def test_what_gates_do_is_pinned_for_others_while_it_changes_and_then_take
         tasks.cancel_scope.cancel()
     assert await store.told() == {}
     assert GateState.read({"scope": 7}) is None
+
+
+@pytest.mark.promise("healing-breaker")
+async def test_tools_that_are_not_called_for_a_while_are_pinned_among_the_limits() -> None:
+    store = Watched()
+    _, _, gates, _ = await gated()
+    clock = _Quick()
+    breakers = [
+        BreakerState("desk", ToolId("desk", name), state, 5, seconds)
+        for name, state, seconds in (
+            ("a", CircuitState.OPEN, 1.2),
+            ("b", CircuitState.HALF_OPEN, 0.0),
+            ("c", CircuitState.CLOSED, 0.0),
+        )
+    ]
+    board = LimitBoard(gates, store, clock, "a", breakers=lambda: breakers)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(board.run)
+        await clock.rounds(2)
+        (told,) = (await store.told()).values()
+        tasks.cancel_scope.cancel()
+    read = [GateState.read(facts) for facts in told]
+    assert [(one.scope, one.cap, one.paused_seconds) for one in read if one is not None] == [
+        ("tool:desk/a", 0, 2), ("tool:desk/b", 0, 0),
+    ]  # fmt: skip
+    assert [one.why.partition("; ")[2] for one in read if one is not None] == [
+        "it is tried again in 2 s", "the next call looks whether it works",
+    ]  # fmt: skip
 
 
 class _Quick(SystemClock):
