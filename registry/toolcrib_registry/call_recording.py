@@ -30,6 +30,8 @@ CANCELLED: Final = "cancelled"
 _BYTES_A_TOKEN: Final = 4
 """For sizes in records; `budget.py` reads the text, which costs more than the rest of a record."""
 _DIGEST_LENGTH: Final = 32
+_MOST_WEIGHED: Final = 1_000_000
+"""Of results with more characters in their blocks only these are counted."""
 _LONGEST_NAME: Final = 200
 _LONGEST_FACT: Final = 100
 _MOST_STEPS: Final = 60
@@ -82,7 +84,7 @@ def _facts(ended: EndedCall) -> JsonObject:
     call, trail = ended.call, ended.trail
     facts: JsonObject = {"arguments": _weighed(call.arguments)}
     if ended.result is not None:
-        facts["result"] = _weighed(delivered(ended.result))
+        facts["result"] = _weighed_result(ended.result)
         facts["marks"] = _marks(ended.result)
     facts["attempts"] = trail.attempts
     facts["waited_seconds"] = _summed(trail.steps, WAITED)
@@ -104,6 +106,15 @@ def _facts(ended: EndedCall) -> JsonObject:
 def delivered(result: Result) -> JsonObject:
     """What a caller reads of a result: data and blocks."""
     return {"data": result.data, "content": [*result.content]}
+
+
+def _weighed_result(result: Result) -> JsonObject:
+    texts = (text for block in result.content for text in block.values() if isinstance(text, str))
+    size = sum(map(len, texts))
+    if size <= _MOST_WEIGHED:
+        return _weighed(delivered(result))
+    # Writing it once more would hold the interpreter, and with it other calls, for too long.
+    return {"bytes": size, "tokens": -(-size // _BYTES_A_TOKEN), "digest": None}
 
 
 def _weighed(value: Json) -> JsonObject:

@@ -85,7 +85,7 @@ class CallTrail:
         self.attempts += 1
         self.sent = arguments
         self.sent_at = self.seconds
-        self.note("sent", attempt=self.attempts)
+        self.note("attempt", number=self.attempts)
 
     def answered(self, result: Result) -> None:
         """An attempt ended: with an answer, or without having been sent."""
@@ -96,4 +96,6 @@ class CallTrail:
         self.answer = result
         if result.error is not None:
             facts["code"] = result.error.code
-        self.note("answered", **facts)
+            if isinstance(left := result.error.details.get("sent"), bool):
+                facts["sent"] = left
+        self.note("outcome", **facts)

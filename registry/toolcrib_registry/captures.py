@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from toolcrib_protocol.result import Result
     from toolcrib_registry.call_recording import EndedCall
     from toolcrib_registry.ports import Sealer
+    from toolcrib_registry.records import VersionRecord
 
 _log = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 64 * 1024
 """How much of each of the four parts is kept."""
+
+_MOST_PLACES: Final = 100
 
 
 class Captures:
@@ -78,12 +81,7 @@ class Captures:
 
     def _capture(self, ended: EndedCall) -> Capture:
         trail, record = ended.trail, ended.trail.record
-        known: frozenset[str] = frozenset()
-        if record is not None:
-            contract = record.contract
-            known = secret_names(contract.input_schema, contract.output_schema)
-            # The operator's own values are nobody else's to see.
-            known |= {*record.reserved}
+        known = frozenset() if record is None else _known_secrets(record)
         facts: JsonObject = {
             "arguments": self._part(ended.call.arguments, known),
             "sent": None if trail.sent is None else self._part(trail.sent.values, known),
@@ -111,10 +109,17 @@ class Captures:
         except ToolError:
             return {"unwritable": True}
         written = text.encode("utf-8", "surrogatepass")
-        if len(written) <= self._most:
+        if len(written) <= self._most and not redactor.is_cut:
             return {"value": cleaned, "bytes": len(written), "redacted": redacted}
         start = written[: self._most].decode("utf-8", "ignore")
-        return {"start": start, "bytes": len(written), "redacted": redacted[:100]}
+        return {"start": start, "cut": True, "redacted": redacted[:_MOST_PLACES]}
+
+
+def _known_secrets(record: VersionRecord) -> frozenset[str]:
+    """Names that the schemas call secret, and the operator's own values, nobody else's to see."""
+    contract = record.contract
+    names = secret_names(contract.input_schema, contract.output_schema)
+    return names | {*record.reserved}
 
 
 def _purpose(call: str) -> str:

@@ -8,6 +8,7 @@ taking out too much: what is captured is for looking at, not for keeping.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.errors import ToolError
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
 
 REDACTED: Final = "[redacted]"
+CUT: Final = "[cut]"
+MOST: Final = 262_144
+"""How many characters, and values, are looked at; the rest is cut."""
 _PARTS: Final = (
     "password",
     "passwd",
@@ -42,7 +46,7 @@ _MARKS: Final = re.compile(r"[^a-z0-9]+")
 # Each alternative begins with fixed letters, and runs that something must follow are bounded.
 _SECRETS: Final = re.compile(
     r"(?i:\b(?:bearer|basic)\s{1,9})[A-Za-z0-9._~+/=-]{8,}"
-    r"|\beyJ[A-Za-z0-9_-]{8,400}\.[A-Za-z0-9_.-]{8,}"
+    r"|\beyJ[A-Za-z0-9_-]{8,200}\.[A-Za-z0-9_.-]{8,}"
     r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}|\bglpat-[A-Za-z0-9_-]{16,}"
     r"|\bxox[abeprs]-[A-Za-z0-9-]{10,}"
@@ -51,7 +55,7 @@ _SECRETS: Final = re.compile(
     r"|(?<=://)[^\s/:@]{1,200}:[^\s/@]{1,200}(?=@)"
 )
 _NAMED: Final = re.compile(
-    r"(?i)([\"']?\b[a-z0-9_.-]{0,40}(?:password|passwd|secret|api[_-]?key|token|authorization|cookie)"
+    r"(?i)((?:password|passwd|secret|api[_-]?key|token|authorization|cookie)"
     r"[\"']?\s{0,3}[=:]\s{0,3}[\"']?)([^\s\"'&;,}{]{4,})"
 )
 _DEEPEST: Final = 60
@@ -63,6 +67,7 @@ class Redactor:
 
     Attributes:
         places: JSON Pointers to what was taken out, in the order it was found.
+        is_cut: whether there was more than is looked at.
     """
 
     def __init__(self, names: Collection[str] = (), *, known: Collection[str] = ()) -> None:
@@ -74,21 +79,27 @@ class Redactor:
         """
         self._names = {_folded(name) for name in names}
         self._known = frozenset(known)
+        self._left = MOST
         self.places: list[str] = []
+        self.is_cut = False
 
     def cleaned(self, value: Json, pointer: str = "", depth: int = 0) -> Json:
         """`value` without secrets."""
         if depth > _DEEPEST:
             return self._taken(pointer)
+        if self._left <= 0:
+            self.is_cut = True
+            return CUT
+        self._left -= 1
         if isinstance(value, dict):
             return {
                 name: self._member(name, inner, f"{pointer}/{_token(name)}", depth)
-                for name, inner in value.items()
+                for name, inner in islice(value.items(), self._left + 1)
             }
         if isinstance(value, list):
             return [
                 self.cleaned(inner, f"{pointer}/{position}", depth + 1)
-                for position, inner in enumerate(value)
+                for position, inner in enumerate(islice(value, self._left + 1))
             ]
         return self._text(value, pointer, depth) if isinstance(value, str) else value
 
@@ -98,6 +109,9 @@ class Redactor:
         return self._taken(pointer)
 
     def _text(self, text: str, pointer: str, depth: int) -> str:
+        if len(text) > self._left:
+            self.is_cut, text = True, text[: self._left]
+        self._left -= len(text)
         if text[:1] in {"{", "["}:
             inner = _parsed(text)
             if isinstance(inner, dict | list):

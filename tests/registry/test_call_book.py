@@ -10,7 +10,9 @@ import pytest
 
 from tests.registry.cribs import desk, raw_tool
 from toolcrib_protocol.call_rules import RuleScope
+from toolcrib_protocol.content import text_block
 from toolcrib_protocol.errors import (
+    SOURCE_DISCONNECTED,
     STORE_BUSY,
     STORE_UNAVAILABLE,
     TOOL_FAILED,
@@ -28,6 +30,7 @@ from toolcrib_registry.hand_clock import HandClock
 from toolcrib_registry.memory_call_records import MemoryCallRecords
 from toolcrib_registry.permissions import Caller
 from toolcrib_registry.ports import CallQuery
+from toolcrib_registry.redaction import Redactor
 from toolcrib_registry.stages import Path
 from toolcrib_registry.views import View
 
@@ -156,7 +159,7 @@ async def test_a_call_leaves_a_record_of_who_what_how_and_how_long_without_what_
     assert facts["marks"] == ["repairs"]
     assert isinstance(facts["arguments"], dict)
     assert facts["arguments"]["bytes"] == len(dump_json(asked.arguments))
-    assert [step["step"] for step in _steps(record)] == ["checked", "sent", "answered"]
+    assert [step["step"] for step in _steps(record)] == ["checked", "attempt", "outcome"]
     assert "bob" not in dump_json(facts)
     assert "example.org" not in dump_json(facts)
 
@@ -191,6 +194,30 @@ async def test_a_call_that_never_left_is_told_apart_from_one_that_failed_there()
     await made.calls.call(Call("desk/send"))
     record = await made.written()
     assert (record.code, record.facts["attempts"]) == ("source_unavailable", 0)
+
+
+async def test_a_call_that_found_no_place_has_an_outcome_but_no_attempt() -> None:
+    made = await office()
+    entered, leave = anyio.Event(), anyio.Event()
+
+    async def waits(_arguments: JsonObject, _context: CallContext) -> Result:
+        entered.set()
+        await leave.wait()
+        raise ToolError(SOURCE_DISCONNECTED, "gone", details={"sent": True})
+
+    made.provider.tools["send"] = waits
+    view = View("one", calls_at_once=1)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(made.calls.call, Call("desk/send", view=view))
+        await entered.wait()
+        refused = Call("desk/send", view=view, timeout_seconds=0.01)
+        await made.calls.call(refused)
+        record = await made.written()
+        leave.set()
+    assert (record.code, record.facts["attempts"]) == ("at_capacity", 0)
+    assert [step["step"] for step in _steps(record)] == ["checked", "outcome"]
+    outcome = _steps(await made.written())[-1]
+    assert (outcome["code"], outcome["sent"]) == (SOURCE_DISCONNECTED, True)
 
 
 @pytest.mark.promise("call-record-cancelled")
@@ -234,6 +261,19 @@ async def test_what_cannot_be_written_as_json_still_leaves_a_record() -> None:
     await made.calls.call(Call("desk/send"))
     assert (await made.written()).facts["result"] == {"bytes": None, "tokens": None, "digest": None}
     assert (await made.captured())["answer"] == {"unwritable": True}
+
+
+async def test_a_very_large_result_is_measured_without_being_written_once_more() -> None:
+    made = await office()
+
+    async def much(_arguments: JsonObject, _context: CallContext) -> Result:
+        return Result(content=(text_block("x" * 1_000_000), text_block("y")))
+
+    made.provider.tools["send"] = much
+    await made.calls.call(Call("desk/send"))
+    weighed = (await made.written()).facts["result"]
+    # The word `text` of two blocks is counted with their texts.
+    assert weighed == {"bytes": 1_000_009, "tokens": 250_003, "digest": None}
 
 
 @pytest.mark.promise("call-record-waits")
@@ -353,7 +393,7 @@ async def test_a_debug_session_ends_by_itself_and_never_overrules_a_no() -> None
 async def test_secrets_are_taken_out_of_captures_by_name_by_schema_and_by_form() -> None:
     properties: JsonObject = {
         "code": {"type": "string", "format": "password"},
-        "answer": {"type": "string", "writeOnly": True},
+        "answer": {"type": ["string", "null"], "writeOnly": True},
     }
     made = await office(raw_tool("send", properties))
     await made.rule("group:desk", capture=True)
@@ -367,6 +407,7 @@ async def test_secrets_are_taken_out_of_captures_by_name_by_schema_and_by_form()
         "url": "postgres://u:pw@host/db",
         "json": '{"password": "hunter2", "n": 1}',
         "plain": '{"n": 1}',
+        "broken": '{"password: hunter3',
         "env": "DB_PASSWORD=hunter2 PORT=1",
         "secret": None,
         "is_secret": True,
@@ -384,6 +425,7 @@ async def test_secrets_are_taken_out_of_captures_by_name_by_schema_and_by_form()
         "url": "postgres://[redacted]@host/db",
         "json": '{"password":"[redacted]","n":1}',
         "plain": '{"n": 1}',
+        "broken": '{"password: [redacted]',
         "env": "DB_PASSWORD=[redacted] PORT=1",
         "secret": None,
         "is_secret": True,
@@ -399,6 +441,7 @@ async def test_secrets_are_taken_out_of_captures_by_name_by_schema_and_by_form()
         "/text",
         "/url",
         "/json/password",
+        "/broken",
         "/env",
     ]
     assert "hunter2" not in dump_json(seen)
@@ -419,6 +462,15 @@ async def test_captures_are_cut_to_a_size_and_too_deep_values_are_taken_out() ->
     assert "bottom" not in dump_json(part)
 
 
+def test_only_so_much_of_a_huge_value_is_looked_at() -> None:
+    redactor = Redactor()
+    assert redactor.cleaned({"a": "x" * 300_000, "b": [1, 2]}) == {"a": "x" * 262_142, "b": "[cut]"}
+    assert redactor.is_cut
+    redactor = Redactor()
+    redactor.cleaned([7] * 300_000)
+    assert redactor.is_cut
+
+
 async def test_a_capture_that_cannot_be_sealed_or_read_is_told_and_the_record_is_there() -> None:
     made = await office()
     book = CallBook(made.records, made.clock, Captures(NoKeys()))
@@ -428,6 +480,7 @@ async def test_a_capture_that_cannot_be_sealed_or_read_is_told_and_the_record_is
     await book.write()
     (record,) = await made.records.find(CallQuery())
     assert await made.records.capture(record.id) is None
+    made.clock.advance(1)
     await made.calls.call(Call("desk/send", {"to": "x"}))
     record = await made.written()
     capture = await made.records.capture(record.id)

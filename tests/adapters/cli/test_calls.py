@@ -49,9 +49,9 @@ def test_calls_are_listed_by_what_is_asked_summed_up_and_shown_step_by_step(
     shown = stocked.run("calls", "show", good["id"]).out
     assert f"call       {good['id']}" in shown
     assert "repairs    /count" in shown
-    assert "answered" in shown
+    assert "attempt" in shown
     document = stocked.run("calls", "show", good["id"], "--json").document
-    assert [step["step"] for step in document["steps"]] == ["checked", "sent", "answered"]
+    assert [step["step"] for step in document["steps"]] == ["checked", "attempt", "outcome"]
     summed = stocked.run("calls", "stats", "--json").document["tools"]
     assert [(row["tool"], row["calls"], row["failed"]) for row in summed] == [(CHECK, 2, 1)]
     assert CHECK in stocked.run("calls", "stats", "--since", "1d").out
