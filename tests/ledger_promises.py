@@ -26,12 +26,6 @@ LEDGER: Final = (
         "issue 4, section 2",
     ),
     Promise(
-        "ledger-retention",
-        "Finished entries of the ledger are dropped after a day, those of unknown outcome after "
-        "thirty, in bounded steps.",
-        "issue 4, section 3",
-    ),
-    Promise(
         "ledger-once-per-key",
         "A call with an idempotency key is carried out once: a second one, in the same process or "
         "another, waits for the first and gets its answer, also after a restart.",

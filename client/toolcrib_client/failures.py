@@ -109,6 +109,7 @@ _CLASSES: Final[dict[str, type[ToolError]]] = {
     errors.EXPRESSION_BUDGET: InvalidArguments,
     errors.REPEATED_CALL: ToolError,
     errors.KEY_CONFLICT: ToolError,
+    errors.ANSWER_NOT_KEPT: ToolError,
     errors.TOOL_TIMED_OUT: ToolTimedOut,
     errors.TOOL_FAILED: ToolFailed,
     errors.TOOL_CRASHED: ToolCrashed,

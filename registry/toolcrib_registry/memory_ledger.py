@@ -73,18 +73,6 @@ class MemoryLedger:
         ]
         return sorted(found, key=_newest)[:limit]
 
-    async def drop_ended(self, state: EntryState, before: float, limit: int) -> int:
-        """Forget entries in this state that ended before."""
-        await checkpoint()
-        gone = [
-            entry.id
-            for entry in self._entries.values()
-            if entry.state is state and entry.ended is not None and entry.ended < before
-        ][:limit]
-        for entry_id in gone:
-            del self._entries[entry_id]
-        return len(gone)
-
     async def aclose(self) -> None:
         """Nothing is left to be written."""
         await checkpoint()

@@ -10,13 +10,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.call_rules import CallRules, RepairMode, WhenFull
-from toolcrib_registry import circuit, equivalents, healing, pace, retry_budget, retrying
+from toolcrib_registry import (
+    circuit,
+    equivalents,
+    healing,
+    ledger,
+    pace,
+    repeat_guard,
+    result_cache,
+    retry_budget,
+    retrying,
+)
 from toolcrib_registry.call_rules import rules_for, scopes_of
 from toolcrib_registry.fallback import MOST_STAND_INS
 from toolcrib_registry.handles.keeping import DEFAULT_MOST_BYTES, DEFAULT_SECONDS
 from toolcrib_registry.interaction import ANSWER_SECONDS
 from toolcrib_registry.limits.gate_limits import DEFAULT_CAP, DEFAULT_QUEUE, limits_of
 from toolcrib_registry.places import MOST_WAITING
+from toolcrib_registry.stored_answers import LARGEST_ANSWER
 from toolcrib_registry.time_limits import (
     DEFAULT,
     DEFAULT_TIMEOUT_SECONDS,
@@ -65,6 +76,7 @@ class PathDefault:
     meaning: str
 
 
+_MIB: Final = 1024 * 1024
 RULE_DEFAULTS: Final = (
     PathDefault("timeout_seconds", DEFAULT_TIMEOUT_SECONDS, "how long a call may take"),
     PathDefault(
@@ -129,6 +141,20 @@ FIXED: Final = (
     PathDefault("stand-ins asked", MOST_STAND_INS, "one after the other"),
     PathDefault("likeness of derived stand-ins", equivalents.LEAST_LIKENESS,
                 "part of the words of both descriptions"),
+    PathDefault("repetitions remembered, s", repeat_guard.WINDOW_SECONDS,
+                "a failing call that comes again within that gets a lesson first"),
+    PathDefault("lessons in a row", repeat_guard.MOST_LESSONS,
+                "at most; one after the first failure, twice as many after each further one"),
+    PathDefault("same answer, s", repeat_guard.SAME_ANSWER_SECONDS,
+                "a third call within that is answered from memory, in one conversation"),
+    PathDefault("remembered answers, MiB", result_cache.MOST_BYTES // _MIB,
+                "together; the least recently used go first"),
+    PathDefault("largest remembered answer, MiB", result_cache.LARGEST_REMEMBERED // _MIB,
+                "a larger one is asked for anew"),
+    PathDefault("largest answer kept for a key, MiB", LARGEST_ANSWER // _MIB,
+                "a larger one is not given again"),
+    PathDefault("lease of a call in the ledger, s", ledger.LEASE_SECONDS,
+                "an owner elsewhere that was silent for so long counts as dead"),
     PathDefault("grace, s", GRACE_SECONDS, "how much later than the source the path gives up"),
     PathDefault("time to answer a question, s", ANSWER_SECONDS,
                 "for a person; the time of the call stands still"),

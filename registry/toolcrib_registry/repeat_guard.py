@@ -45,7 +45,7 @@ SAME_ANSWER_SECONDS: Final = 5.0
 """An answer older than that is asked for anew, however often it was the same: somebody may wait for
 it to change."""
 MOST_REMEMBERED: Final = 2_000
-_MOST_LESSONS: Final = 8
+MOST_LESSONS: Final = 8
 _SAME_ANSWERS: Final = 2
 _LARGEST_ANSWER: Final = 8_000
 _LONGEST_WORDS: Final = 600
@@ -175,7 +175,7 @@ class RepeatGuard:
             if error.code in _OWN or not _lasts(error, work, result):
                 return
             times = before.times + 1 if before is not None and before.error is not None else 1
-            lessons = min(2 ** (times - 1), _MOST_LESSONS)
+            lessons = min(2 ** (times - 1), MOST_LESSONS)
             self._remember(place, replace(memory, times=times, lessons=lessons, error=error))
         elif work.call.session and work.call.key is None and result.interim is None:
             # Without a session nobody knows whether it is the same conversation that asks.

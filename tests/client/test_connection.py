@@ -31,6 +31,7 @@ from toolcrib_client import (
     ToolError,
     ToolTimedOut,
 )
+from toolcrib_protocol.errors import ErrorKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -383,6 +384,20 @@ async def test_a_call_cut_off_over_http_is_not_repeated(mode: Mode) -> None:
         assert len(cut) == 1
         # Other requests go on over connections of their own.
         assert await crib.search("time")
+
+
+@pytest.mark.promise("ledger-key-at-every-door")
+async def test_a_call_with_a_key_that_was_cut_off_is_made_once_more(mode: Mode) -> None:
+    async with (
+        served_over_http(SmallCrib()) as url,
+        _cut_at(b"cut__here", url) as (relay, cut),
+        Crib(relay, mode=mode) as crib,
+    ):
+        result = await crib.call("cut__here", key="k-1")
+        # The crib knows the call by its key, so trying again later is harmless, too.
+        assert isinstance(result.error, SourceDisconnected)
+        assert result.error.kind is ErrorKind.RETRYABLE
+        assert len(cut) == 2
 
 
 @pytest.mark.promise("client-reconnects")

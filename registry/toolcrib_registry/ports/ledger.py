@@ -107,10 +107,6 @@ class LedgerStore(Protocol):
         """
         ...
 
-    async def drop_ended(self, state: EntryState, before: float, limit: int) -> int:
-        """Forget up to `limit` entries in this state that ended before; how many were."""
-        ...
-
     async def aclose(self) -> None:
         """Write what is still to be written."""
         ...

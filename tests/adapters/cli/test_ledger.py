@@ -11,6 +11,7 @@ import pytest
 from anyio import to_thread
 
 from tests.adapters.cli.running import COMMAND, Shell
+from tests.docs_blocks import block_to_run
 from toolcrib_protocol.json_value import dump_json, parse_json
 
 if TYPE_CHECKING:
@@ -115,8 +116,10 @@ def test_a_call_whose_process_was_killed_is_unknown_until_it_is_settled(
     }
     without_key = next(entry["id"] for entry in listed if entry["key"] is None)
     assert shop.run("ledger", "settle", without_key, "--done").code == 0
-    settled = shop.run("ledger", "settle", "order-17", "--not-done", "--json")
-    assert settled.document["settled"]["state"] == "not done"
+    shown, settled = (line.split()[1:] for line in block_to_run("settle-a-lost-call").splitlines())
+    assert "order-17" in shop.run(*shown).out
+    done = shop.run(*settled, "--json")
+    assert done.document["settled"]["state"] == "not done"
     assert "no call is of unknown outcome" in shop.run("ledger", "list", "--unknown").err
 
     plain = wanted(tmp_path, waits=False)

@@ -159,23 +159,6 @@ async def test_entries_are_found_by_state_key_and_id_newest_first(opened: Open) 
     assert await store.entries(set(), 10) == []
 
 
-@pytest.mark.promise("ledger-retention")
-async def test_what_ended_long_ago_is_dropped_in_bounded_steps(opened: Open) -> None:
-    store = opened()
-    for number in range(5):
-        await store.begin(entry(str(number), f"k{number}"))
-        await store.finish(str(number), b"x", NOW + number)
-    await store.begin(entry("u", "u"))
-    store.doubt("u", "lost", NOW)
-    await store.begin(entry("r", "r"))
-    assert await store.drop_ended(EntryState.DONE, NOW + 3, 2) == 2
-    assert await store.drop_ended(EntryState.DONE, NOW + 3, 2) == 1
-    assert await store.drop_ended(EntryState.DONE, NOW + 3, 2) == 0
-    left = {found.id for found in await store.entries(ALL, 10)}
-    assert left == {"3", "4", "u", "r"}
-    assert await store.drop_ended(EntryState.UNKNOWN, NOW + 1, 2) == 1
-
-
 async def test_many_that_begin_at_once_with_one_key_agree_on_one(opened: Open) -> None:
     doors = [opened(), opened()]
     first: list[str] = []

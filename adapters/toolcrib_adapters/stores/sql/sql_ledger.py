@@ -100,10 +100,6 @@ class SqlLedger:
         read = partial(self._entries, states, limit, named)
         return await to_thread.run_sync(read, limiter=self._readers)
 
-    async def drop_ended(self, state: EntryState, before: float, limit: int) -> int:
-        """Forget entries in this state that ended before."""
-        return await self._writer.write(partial(_drop_ended, state, before, limit))
-
     async def aclose(self) -> None:
         """Write what is still to be written."""
         await self._writer.aclose()
@@ -156,12 +152,6 @@ def _change(
 
 def _renew(entry_ids: list[str], lease: float, connection: Connection) -> None:
     connection.execute(update(ledger).where(ledger.c.id.in_(entry_ids)).values(lease=lease))
-
-
-def _drop_ended(state: EntryState, before: float, limit: int, connection: Connection) -> int:
-    wanted = (ledger.c.state == state.value) & (ledger.c.ended < before)
-    some = select(ledger.c.id).where(wanted).limit(limit).scalar_subquery()
-    return connection.execute(delete(ledger).where(ledger.c.id.in_(some))).rowcount
 
 
 def _row(entry: LedgerEntry) -> dict[str, Any]:
