@@ -52,6 +52,46 @@ UPSTREAM_LIFE: Final[tuple[Promise, ...]] = (
         _ISSUE,
     ),
     Promise(
+        "field-o17-upstream-dies",
+        "A server that exits, falls silent, closes its output or ends before it agreed fails its "
+        "calls at once, or at their deadline, and works again after the back-off.",
+        "field case O-17",
+    ),
+    Promise(
+        "field-o18-one-breaks-alone",
+        "When a connection breaks under twenty callers each of them gets its own classified "
+        "answer, nobody is cancelled, and a new connection serves.",
+        "field case O-18",
+    ),
+    Promise(
+        "life-classified",
+        "Crash, hang, closed output, and an end before the first answer are told apart from "
+        "refusals, with what is known of whether the call left.",
+        _ISSUE,
+    ),
+    Promise(
+        "life-serves-again",
+        "A server that is killed serves again after a first pause of a tenth of a second at most.",
+        "issue 4, section 4",
+    ),
+    Promise(
+        "life-busy-is-no-hang",
+        "A server that works at one long call and answers nothing else meanwhile is left alone "
+        "when another call times out.",
+        _ISSUE,
+    ),
+    Promise(
+        "life-chaos",
+        "Twenty random kill, hang and close faults while fifty callers run: every call ends "
+        "classified by its deadline, all sources serve again, no process and no task is left.",
+        _ISSUE,
+    ),
+    Promise(
+        "life-level",
+        "Reconnects leave no descriptor, no task and no memory behind.",
+        _ISSUE,
+    ),
+    Promise(
         "life-known-dead",
         "A call to a source that is known to be dead fails at once, without having left, and says "
         "when the source is tried again.",

@@ -107,6 +107,17 @@ def die(_request: Message, _given: Message) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def mute(_request: Message, _given: Message) -> None:
+    """Close stdout and live on."""
+    os.close(1)
+
+
+def nap(request: Message, given: Message) -> None:
+    """Do nothing else meanwhile, as a server does that has one thread."""
+    time.sleep(given["seconds"])
+    answer(request, {"slept": given["seconds"]})
+
+
 def add(request: Message, given: Message) -> None:
     added.append({"name": given["name"], "inputSchema": {"type": "object"}})
     send({"method": "notifications/tools/list_changed"})
@@ -158,6 +169,8 @@ CALLED = {
     "progress": progress,
     "write": written,
     "die": die,
+    "mute": mute,
+    "nap": nap,
     "add": add,
     "ask": ask,
 }
