@@ -25,6 +25,9 @@ def test_vacuum_says_what_goes_takes_it_out_and_names_every_table(
 ) -> None:
     shell.run("add", "stock-room", "--python", STOCK)
     shell.run("call", "stock-room/check_stock", FOUR)
+    stored = shell.run("doctor", "--json").document["facts"]["stored"]
+    assert (stored["rows"]["call_records"], stored["bytes"] > 0) == (1, True)
+    assert "call_records 1" in shell.run("doctor").out
     monkeypatch.setenv("TOOLCRIB_KEEP_CALLS", "0")
     looked = shell.run("vacuum", "--dry-run", "--json").document
     assert looked["tables"]["call_records"] == {

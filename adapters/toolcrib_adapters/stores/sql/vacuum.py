@@ -56,12 +56,14 @@ class Swept:
         rows: how many it has.
         taken_out: how many went, or would go.
         kept: how long its rows live, in words.
+        is_swept: whether rows go by themselves.
     """
 
     table: str
     rows: int
     taken_out: int
     kept: str
+    is_swept: bool
 
 
 class Vacuum:
@@ -148,7 +150,7 @@ class Vacuum:
             condition = rule.gone(connection, self._keep, now)
             gone = connection.execute(count.where(condition)).scalar_one()
         kept = rule.kept.format(**asdict(self._keep))
-        return Swept(rule.table.name, rows, gone, kept)
+        return Swept(rule.table.name, rows, gone, kept, rule.gone is not None)
 
     def _lease(self, seconds: float, swept: Sequence[Swept] = ()) -> bool:
         """Hold the chore for some seconds; whether it is ours. With what was done, let it go."""

@@ -13,6 +13,7 @@ import anyio
 import typer
 from anyio import to_thread
 
+from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.doctor.finding import Finding, Severity
 from toolcrib_adapters.doctor.home_folder import has_crib, home_findings
 from toolcrib_adapters.doctor.left_over import left_over_findings
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolcrib_adapters.settings import CribSettings
+    from toolcrib_adapters.stores.sql import SqlStore
+    from toolcrib_adapters.stores.sql.vacuum import Vacuum
     from toolcrib_adapters.surfaces.attach.greeting import Welcome
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.search import Search
@@ -134,12 +137,20 @@ async def _catalogue(settings: CribSettings, facts: JsonObject) -> list[Finding]
         snapshot = await store.snapshot()
         now = await store.reported()
         last = await store.last_failures()
+        facts["stored"] = await _stored(settings, store)
     failures = {name: state for name, state in now.items() if state.status in FAILURES}
     found = [*source_findings(snapshot, {**last, **failures}, os.environ)]
     found += orphan_findings(snapshot.sources.values(), await to_thread.run_sync(my_processes))
     found += await _node(snapshot, facts)
     found += await _index(settings, snapshot)
     return found
+
+
+async def _stored(settings: CribSettings, store: SqlStore) -> JsonObject:
+    """How much room the database takes, and the rows of the tables that grow."""
+    vacuum: Vacuum = load("store.vacuum")(store.database, SystemClock(), settings.keep)
+    rows: JsonObject = {each.table: each.rows for each in await vacuum.look() if each.is_swept}
+    return {"bytes": await to_thread.run_sync(store.database.size), "rows": rows}
 
 
 async def _node(snapshot: Snapshot, facts: JsonObject) -> list[Finding]:
@@ -217,6 +228,13 @@ def _report(
     if isinstance(crib, dict):
         session.output.line(
             f"a crib runs (process {crib['pid']}, {crib['clients']} clients, {crib['counts']})"
+        )
+    stored = facts.get("stored")
+    if isinstance(stored, dict) and isinstance(rows := stored["rows"], dict):
+        told = ", ".join(f"{name} {number}" for name, number in rows.items() if number)
+        megabytes = float(str(stored["bytes"])) / 1e6
+        session.output.line(
+            f"the database has {megabytes:.1f} MB{f'; rows: {told}' if told else ''}"
         )
     for finding in mended:
         session.output.line(f"mended: {finding.text}", style="green")
