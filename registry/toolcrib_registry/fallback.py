@@ -101,6 +101,11 @@ class Fallbacks:
         return replace(result, meta={**result.meta, FALLBACK_META: facts})
 
 
+def stood_in(result: Result) -> bool:
+    """Whether something else answered in the tool's place."""
+    return FALLBACK_META in result.meta or DEGRADED_META in result.meta
+
+
 def may_hand_on(record: VersionRecord, verdict: Verdict) -> bool:
     """Whether another tool may be asked after this failure."""
     if verdict.cause not in _NOT_THERE:

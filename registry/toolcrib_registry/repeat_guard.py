@@ -15,7 +15,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.call_meta import REPEATED_META
+from toolcrib_protocol.call_meta import CACHED_META, REPEATED_META
 from toolcrib_protocol.content import text_block
 from toolcrib_protocol.errors import (
     ANSWER_NOT_KEPT,
@@ -31,6 +31,7 @@ from toolcrib_registry.argument_digest import argument_digest
 from toolcrib_registry.caller_credentials import Credentials, credentials_of
 from toolcrib_registry.classification import classify, told_honestly
 from toolcrib_registry.failure_tables import WITHOUT_ANSWER, Cause
+from toolcrib_registry.fallback import stood_in
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -177,8 +178,7 @@ class RepeatGuard:
             times = before.times + 1 if before is not None and before.error is not None else 1
             lessons = min(2 ** (times - 1), MOST_LESSONS)
             self._remember(place, replace(memory, times=times, lessons=lessons, error=error))
-        elif work.call.session and work.call.key is None and result.interim is None:
-            # Without a session nobody knows whether it is the same conversation that asks.
+        elif _was_asked_for(work, result):
             self._learn_answer(place, before, memory, result)
 
     def _learn_answer(
@@ -195,6 +195,14 @@ class RepeatGuard:
         self._memories[place] = memory
         if len(self._memories) > MOST_REMEMBERED:
             self._memories.popitem(last=False)
+
+
+def _was_asked_for(work: Work, result: Result) -> bool:
+    """Whether the tool itself was asked, and answered, in a conversation that is known."""
+    call = work.call
+    is_remembered = CACHED_META in work.trail.facts
+    is_own = result.interim is None and not stood_in(result) and not is_remembered
+    return is_own and bool(call.session) and call.key is None
 
 
 def _lasts(error: ToolError, work: Work, result: Result) -> bool:

@@ -21,7 +21,7 @@ from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.result import Result
 from toolcrib_registry.argument_digest import argument_digest
 from toolcrib_registry.caller_credentials import Credentials, credentials_of
-from toolcrib_registry.fallback import DEGRADED_META, FALLBACK_META
+from toolcrib_registry.fallback import stood_in
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -153,7 +153,7 @@ class ResultCache:
         """What the source answers now; remembered, and others told, if it is an answer for all."""
         own, watched = _watched(work)
         result = await onward(watched)
-        if not own and _is_answer(result, work):
+        if not own and _is_answer(result):
             if flight is not None:
                 flight.result = result
             self._keep(place, result, source)
@@ -208,10 +208,9 @@ def _watched(work: Work) -> tuple[list[Question], Work]:
     return asked, replace(work, call=replace(work.call, interaction=watched))
 
 
-def _is_answer(result: Result, work: Work) -> bool:
+def _is_answer(result: Result) -> bool:
     """Whether the tool itself answered: no failure, question, task, or what stood in for it."""
-    stood_in = {FALLBACK_META, DEGRADED_META} & work.trail.facts.keys()
-    return result.error is None and result.interim is None and not stood_in
+    return result.error is None and result.interim is None and not stood_in(result)
 
 
 def _size(result: Result) -> int | None:

@@ -19,15 +19,20 @@ from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.result import Result
 from toolcrib_protocol.tool import Behaviour, Contract, IdempotencyKey, KeyPlace
+from toolcrib_registry.argument_digest import argument_digest
 from toolcrib_registry.call import Call
 from toolcrib_registry.calls import Calls
 from toolcrib_registry.overlaying import put_overlay
 from toolcrib_registry.publishing import register
 from toolcrib_registry.records import SourceKind, SourceRecord
+from toolcrib_registry.stages import Path
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_registry.catalogue import Catalogue
     from toolcrib_registry.ports import CallContext
+    from toolcrib_registry.stages import Onward
+    from toolcrib_registry.work import Work
 
 TEXT: JsonObject = {"type": "string"}
 HTTP: JsonObject = {"transport": "http", "url": "http://127.0.0.1:1/mcp"}
@@ -56,6 +61,7 @@ class Shop:
         self.contexts: list[CallContext] = []
         self.provider = MemoryProvider({"order": self.take})
         self.failure: ToolError | None = None
+        self.catalogue: Catalogue
 
     async def take(self, arguments: JsonObject, context: CallContext) -> Result:
         self.contexts.append(context)
@@ -212,3 +218,23 @@ async def test_a_key_of_other_scripts_travels_where_it_can_and_is_refused_for_a_
     assert refused.error is not None
     assert refused.error.code == INVALID_ARGUMENTS
     assert in_header.arguments == []
+
+
+@pytest.mark.parametrize("item", ["tea", "coffee"])
+async def test_the_key_argument_is_no_part_of_what_tells_calls_apart(item: str) -> None:
+    shop, seen = Shop(), list[str]()
+
+    class Notes:
+        async def carry(self, work: Work, onward: Onward) -> Result:
+            seen.extend([argument_digest(work), argument_digest(work)])
+            return await onward(work)
+
+    for contract in (order(KeyPlace.ARGUMENT), order(KeyPlace.ARGUMENT, more={"minLength": 99})):
+        await shop.opened(contract)
+        providers = MemoryProviders({"shop": shop.provider})
+        calls = Calls(shop.catalogue, providers, path=Path((Notes(),)))
+        await calls.call(Call("shop/order", {"item": item}))
+
+    assert len(set(seen)) == 1
+    assert len(shop.arguments[0]) == 2
+    assert shop.arguments[1] == {"item": item}

@@ -26,7 +26,7 @@ from toolcrib_protocol.errors import (
     ToolError,
 )
 from toolcrib_protocol.interim import InputRequired, StartedTask
-from toolcrib_protocol.result import Result, Status
+from toolcrib_protocol.result import TOOL_META, Result, Status
 from toolcrib_protocol.tool import Behaviour, Contract, IdempotencyKey, KeyPlace
 from toolcrib_registry.ledger import LEASE_SECONDS, RENEW_SECONDS
 from toolcrib_registry.memory_ledger import MemoryLedger
@@ -484,3 +484,46 @@ async def test_failed_and_lost_answers_survive_as_they_are(street: Street) -> No
     assert again.content == first.content == blocks
     assert again.meta["their/key"] == 1
     assert not again.has_data
+
+
+@pytest.mark.promise("ledger-known-key-goes-again")
+async def test_of_two_that_send_a_lost_call_again_one_does(
+    tmp_path: pathlib.Path,
+) -> None:
+    class Overtaken(MemoryLedger):
+        """A ledger in which somebody else is quicker, once."""
+
+        async def take_over(self, found: LedgerEntry, entry: LedgerEntry) -> bool:
+            if found.id != "theirs":
+                theirs = replace(entry, id="theirs", owner="other")
+                await super().take_over(found, theirs)
+                await self.finish("theirs", None, 1.0)
+            return False
+
+    street = Street(tmp_path, offered=(KEYED,), store=Overtaken())
+    calls = await street.crib()
+    street.shop.failure = LOST
+    await calls.call(order("key"))
+    again = await calls.call(order("key"))
+
+    assert code(again) == ANSWER_NOT_KEPT
+    assert len(street.shop.orders) == 1
+
+
+async def test_a_replayed_answer_says_which_tool_gave_it(street: Street) -> None:
+    calls = await street.crib()
+    street.shop.answer = Result(data=1, has_data=True, meta={TOOL_META: "other/tool@1.0.0"})
+    await calls.call(order("k"))
+    again = await calls.call(order("k"))
+    assert again.meta[TOOL_META] == "other/tool@1.0.0"
+
+
+async def test_an_idle_crib_has_nothing_to_renew(street: Street) -> None:
+    await street.crib()
+    with anyio.fail_after(PATIENCE):
+        async with street.ledgers[0].writing():
+            for _ in range(2):
+                await street.clock.sleeper(RENEW_SECONDS)
+                street.clock.advance(RENEW_SECONDS)
+            await street.clock.sleeper(RENEW_SECONDS)
+    assert await entries(street) == []

@@ -20,8 +20,10 @@ from toolcrib_protocol.errors import (
     ErrorKind,
     ToolError,
 )
+from toolcrib_protocol.interim import InputRequired
 from toolcrib_protocol.result import Result, Status
 from toolcrib_registry import repeat_guard
+from toolcrib_registry.fallback import FALLBACK_META
 from toolcrib_registry.interaction import Interaction
 from toolcrib_registry.repeat_guard import SAME_ANSWER_SECONDS, WINDOW_SECONDS, RepeatGuard
 
@@ -218,9 +220,13 @@ async def test_an_answer_that_changes_is_always_asked_for(room: Room) -> None:
     [
         Result(data={"much": "x" * 9_000}, has_data=True),
         Result(data={"odd": float("nan")}, has_data=True),
+        Result(data=1, has_data=True, meta={FALLBACK_META: {}}),
+        Result.asking("library/look", InputRequired({"q": {"method": "x"}})),
     ],
 )
-async def test_what_is_too_large_to_be_remembered_is_asked_for(room: Room, answer: Result) -> None:
+async def test_what_is_large_odd_or_not_the_tools_own_answer_is_asked_for(
+    room: Room, answer: Result
+) -> None:
     room.library.answers = [answer]
     assert await taught(room, 4) == "ssss"
 

@@ -23,7 +23,7 @@ from toolcrib_protocol.errors import (
 )
 from toolcrib_protocol.interim import InputRequired
 from toolcrib_protocol.result import Result
-from toolcrib_registry.fallback import DEGRADED_META
+from toolcrib_registry.fallback import DEGRADED_META, FALLBACK_META
 from toolcrib_registry.interaction import ELICITATION, Interaction, Question
 from toolcrib_registry.result_cache import LARGEST_REMEMBERED, ResultCache
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from toolcrib_protocol.names import ToolId
     from toolcrib_registry.permissions import Caller
     from toolcrib_registry.ports import CallContext
-    from toolcrib_registry.stages import Onward
-    from toolcrib_registry.work import Work
 
 PATIENCE = 30
 
@@ -162,20 +160,10 @@ async def test_failures_questions_and_what_is_too_large_are_not_remembered(
     assert len(room.library.asked) == 2
 
 
-async def test_what_stood_in_for_the_tool_is_not_remembered() -> None:
-    class StandsIn:
-        def __init__(self, cache: ResultCache) -> None:
-            self.cache = cache
-
-        async def carry(self, work: Work, onward: Onward) -> Result:
-            async def marked(work: Work) -> Result:
-                work.trail.facts[DEGRADED_META] = {"form": "fixed result"}
-                return await onward(work)
-
-            return await self.cache.carry(work, marked)
-
-    room = await reading_room(lambda *of_crib: StandsIn(ResultCache(*of_crib)))
-    await room.rules(cache_seconds=60)
+@pytest.mark.promise("cache-never-failures")
+@pytest.mark.parametrize("mark", [FALLBACK_META, DEGRADED_META])
+async def test_what_stood_in_for_the_tool_is_not_remembered(room: Room, mark: str) -> None:
+    room.library.answers = [Result(data=1, has_data=True, meta={mark: {}})]
     for _ in range(2):
         await room.call()
     assert len(room.library.asked) == 2
