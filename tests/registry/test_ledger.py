@@ -26,13 +26,12 @@ from toolcrib_protocol.errors import (
     ToolError,
 )
 from toolcrib_protocol.interim import InputRequired, StartedTask
-from toolcrib_protocol.result import TOOL_META, Result, Status
+from toolcrib_protocol.result import Result, Status
 from toolcrib_protocol.tool import Behaviour, Contract, IdempotencyKey, KeyPlace
 from toolcrib_registry.ledger import LEASE_SECONDS, RENEW_SECONDS
 from toolcrib_registry.memory_ledger import MemoryLedger
 from toolcrib_registry.permissions import Caller
 from toolcrib_registry.ports import EntryState, LedgerEntry
-from toolcrib_registry.stored_answers import LARGEST_ANSWER
 
 if TYPE_CHECKING:
     import pathlib
@@ -413,46 +412,6 @@ async def test_an_answer_that_cannot_be_written_down_is_delivered_all_the_same(
     assert entry.state is EntryState.RUNNING
 
 
-@pytest.mark.promise("ledger-answers-sealed")
-async def test_answers_are_sealed_and_those_that_are_too_large_are_not_kept(
-    street: Street,
-) -> None:
-    calls = await street.crib()
-    street.shop.answer = Result(data={"secret": "sesame"}, has_data=True)
-    await calls.call(order("small"))
-    street.shop.answer = Result(data={"much": "x" * LARGEST_ANSWER}, has_data=True)
-    await calls.call(order("large"))
-    kept = {entry.key: entry.answer for entry in street.store._entries.values()}
-    told = await calls.call(order("large"))
-
-    assert kept["large"] is None
-    assert kept["small"] is not None
-    assert b"sesame" not in kept["small"]
-    assert code(told) == ANSWER_NOT_KEPT
-    assert (await calls.call(order("small"))).data == {"secret": "sesame"}
-
-
-@pytest.mark.promise("ledger-answers-sealed")
-async def test_an_answer_whose_key_is_gone_is_not_made_up_by_calling_again(
-    street: Street,
-) -> None:
-    calls = await street.crib()
-    await calls.call(order("k"))
-    (street.home / "keys").unlink()
-    later = await street.crib()
-    told = await later.call(order("k"))
-
-    assert code(told) == ANSWER_NOT_KEPT
-    assert len(street.shop.orders) == 1
-
-
-async def test_what_json_cannot_write_is_delivered_and_not_kept(street: Street) -> None:
-    calls = await street.crib()
-    street.shop.answer = Result(data={"odd": float("nan")}, has_data=True)
-    assert not (await calls.call(order("k"))).is_error
-    assert code(await calls.call(order("k"))) == ANSWER_NOT_KEPT
-
-
 async def test_arguments_that_json_cannot_write_are_refused(street: Street) -> None:
     calls = await street.crib()
     told = await calls.call(order("k", item="tea", many=[]))
@@ -472,18 +431,6 @@ async def test_a_question_is_not_the_end_of_a_call_and_a_started_task_is(street:
 
     assert again.interim == task
     assert len(street.shop.orders) == 2
-
-
-async def test_failed_and_lost_answers_survive_as_they_are(street: Street) -> None:
-    calls = await street.crib()
-    blocks: tuple[JsonObject, ...] = ({"type": "text", "text": "ünï"}, {"type": "odd", "x": [1]})
-    street.shop.answer = Result(content=blocks, meta={"their/key": 1})
-    first = await calls.call(order("k"))
-    again = await calls.call(order("k"))
-
-    assert again.content == first.content == blocks
-    assert again.meta["their/key"] == 1
-    assert not again.has_data
 
 
 @pytest.mark.promise("ledger-known-key-goes-again")
@@ -508,14 +455,6 @@ async def test_of_two_that_send_a_lost_call_again_one_does(
 
     assert code(again) == ANSWER_NOT_KEPT
     assert len(street.shop.orders) == 1
-
-
-async def test_a_replayed_answer_says_which_tool_gave_it(street: Street) -> None:
-    calls = await street.crib()
-    street.shop.answer = Result(data=1, has_data=True, meta={TOOL_META: "other/tool@1.0.0"})
-    await calls.call(order("k"))
-    again = await calls.call(order("k"))
-    assert again.meta[TOOL_META] == "other/tool@1.0.0"
 
 
 async def test_an_idle_crib_has_nothing_to_renew(street: Street) -> None:
