@@ -35,6 +35,11 @@ LIMITS: Final[tuple[Promise, ...]] = (
         "A call that is cancelled, before a gate or behind it, leaves its place to the next.",
         "issue 4, section 2",
     ),
+    Promise(
+        "retry-holds-no-place",
+        "A call that waits between two attempts holds no place in any gate.",
+        "issue 4, section 2",
+    ),
     Promise("gate-fair", "Callers that wait at one gate take turns.", "issue 4, section 2"),
     Promise(
         "gate-rate",

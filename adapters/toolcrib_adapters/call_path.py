@@ -16,6 +16,7 @@ from toolcrib_registry.handles import HandleReader, KeptResults
 from toolcrib_registry.healing import Healing
 from toolcrib_registry.limits import Gates
 from toolcrib_registry.mending import ArgumentMending
+from toolcrib_registry.places import Places
 from toolcrib_registry.repeat_guard import RepeatGuard
 from toolcrib_registry.result_cache import ResultCache
 from toolcrib_registry.stages import Path
@@ -71,5 +72,5 @@ def call_path(
     healing = Healing(clock, Fallbacks(catalogue), mending=ArgumentMending(checkers))
     kept = KeptResults(vault, HandleReader(vault, catalogue), catalogue, checkers)
     guard, cache = RepeatGuard(catalogue, clock), ResultCache(catalogue, clock)
-    stages = (guard, cache, ledger, healing, gates, breaker)
+    stages = (guard, cache, ledger, healing, Places(), gates, breaker)
     return CallPath(Path(stages, kept, recorder), checkers, breaker, gates)

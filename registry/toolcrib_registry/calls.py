@@ -100,9 +100,11 @@ class Calls:
         self._checkers = checkers or Checkers()
         self.observer = observer
         self._interruption = Interruption()
-        self._places = Places()
         self._path = path or Path()
-        self._carried = self._path.around(self._dispatched)
+        keeps_places = any(isinstance(stage, Places) for stage in self._path.stages)
+        innermost = () if keeps_places else (Places(),)
+        stages = (*self._path.stages, *innermost)
+        self._carried = replace(self._path, stages=stages).around(self._dispatched)
         self.grace_seconds = GRACE_SECONDS
         self.misshapen: Counter[ToolId] = Counter()
         """How many results of each tool broke its output schema."""
@@ -269,9 +271,8 @@ class Calls:
     async def _dispatched(self, work: Work) -> Result:
         """One attempt, at the innermost: the provider is called."""
         try:
-            async with self._places.place(work.call.view, work.seconds):
-                work.trail.sent_off(work.arguments)
-                result = await self._sent(work)
+            work.trail.sent_off(work.arguments)
+            result = await self._sent(work)
         except ToolError as error:
             result = Result.failed(error)
         work.trail.answered(result)

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from toolcrib_protocol.errors import AT_CAPACITY, ErrorKind, ToolError
+from toolcrib_protocol.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from toolcrib_registry.stages import Onward
     from toolcrib_registry.views import View
+    from toolcrib_registry.work import Work
 
 MOST_WAITING: Final = 200
 """How many calls of a profile may wait; more would only wait in vain."""
@@ -39,7 +42,7 @@ class _Line:
 
 
 class Places:
-    """The places of all profiles; used from one event loop."""
+    """The places of all profiles; a `Stage`. Used from one event loop."""
 
     def __init__(self) -> None:
         self._lines: dict[str, _Line] = {}
@@ -63,6 +66,14 @@ class Places:
             yield
         finally:
             line.leave(view.calls_at_once)
+
+    async def carry(self, work: Work, onward: Onward) -> Result:
+        """The result, or `at_capacity` without a call: as a stage of the path of a call."""
+        try:
+            async with self.place(work.call.view, work.seconds):
+                return await onward(work)
+        except ToolError as error:
+            return Result.failed(error)
 
 
 async def _turn(line: _Line, view: View, most_seconds: float) -> None:

@@ -20,7 +20,7 @@ from toolcrib_protocol.result import Result
 from toolcrib_registry.interaction import IN_A_LIST
 from toolcrib_registry.limits.batch_items import BATCHED_META, items_of, went_wrong
 from toolcrib_registry.limits.held_gates import HELD, HeldGates
-from toolcrib_registry.limits.lobby import Lobby, Member, batch_tool_of
+from toolcrib_registry.limits.lobby import Lobby, Member, together_with
 
 if TYPE_CHECKING:
     from toolcrib_registry.call import Call
@@ -54,7 +54,7 @@ class Batches:
         """A call that has to wait, if it could be made with others."""
         if work.record.contract.batch is None or self._tasks is None:
             return None
-        together = batch_tool_of(self._catalogue.snapshot, work)
+        together = together_with(self._catalogue.snapshot, work)
         return None if together is None else self._lobby.join(work, turn, together)
 
     def leave(self, member: Member) -> None:
@@ -63,10 +63,9 @@ class Batches:
 
     def begin(self, leader: Member, gates: tuple[Gate, ...]) -> bool:
         """Make the calls that wait with this one, if there are any, behind the gates it passed."""
-        form = leader.work.record.contract.batch
-        if form is None or self._tasks is None:
+        if self._tasks is None:
             return False
-        members = self._lobby.gather(leader, form.max_items)
+        members = self._lobby.gather(leader)
         if members:
             self._tasks.start_soon(self._make, members, gates)
         return bool(members)
@@ -97,18 +96,20 @@ class Batches:
 def _call_of(members: list[Member]) -> Call:
     """The call that makes all of them."""
     leader = members[0]
-    contract = leader.work.record.contract
-    name = contract.batch.items_argument if contract.batch is not None else ""
     return replace(
         leader.work.call,
         tool=str(leader.together.tool),
         version=str(leader.together.version),
-        arguments={name: [member.work.arguments.values for member in members]},
+        arguments={
+            leader.form.items_argument: [member.work.arguments.values for member in members]
+        },
         timeout_seconds=max(0.001, *(member.work.seconds_left for member in members)),
         report_progress=None,
         log=None,
         let_go=None,
         interaction=IN_A_LIST,
+        # Each of them has its place of the profile already.
+        view=replace(leader.work.call.view, calls_at_once=None),
         key=None,
         stands_in_for=(),
         most_result_bytes=None,

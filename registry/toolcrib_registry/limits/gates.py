@@ -16,21 +16,21 @@ import anyio
 from toolcrib_protocol.call_rules import RuleScope, WhenFull
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.result import Result
+from toolcrib_registry.call_rules import scopes_of
 from toolcrib_registry.call_trail import WAITED
 from toolcrib_registry.limits.batches import Batches
 from toolcrib_registry.limits.gate import Gate
-from toolcrib_registry.limits.gate_limits import DEFAULT_QUEUE, limits_of
+from toolcrib_registry.limits.gate_limits import DEFAULT_QUEUE, GateLimits, limits_of
 from toolcrib_registry.limits.gate_state import GateState, state_of
 from toolcrib_registry.limits.held_gates import HELD
 from toolcrib_registry.limits.line import Turn
 from toolcrib_registry.limits.refusals import refusal, too_much
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from toolcrib_protocol.names import ToolId
     from toolcrib_registry.catalogue import Catalogue
-    from toolcrib_registry.limits.gate_limits import GateLimits
     from toolcrib_registry.limits.leases import Leases
     from toolcrib_registry.limits.lobby import Member
     from toolcrib_registry.ports import Clock
@@ -91,9 +91,7 @@ class Gates:
             result = await onward(work)
             self._learn(gates[-1], work, result, now)
         finally:
-            ended = anyio.current_time()
-            for gate in reversed(gates):
-                gate.leave(ended)
+            _leave(gates)
         return result
 
     def every(self) -> list[Gate]:
@@ -115,7 +113,12 @@ class Gates:
         known = self._known.get(record.tool)
         if known is not None and known.record is record and known.rules is snapshot.rules:
             return known.gates
-        gates = tuple(self._gate(limits) for limits in limits_of(snapshot, record))
+        limits = limits_of(snapshot, record)
+        for scope in set(scopes_of(record)) - {one.scope for one in limits}:
+            if scope in self._gates:
+                # Nothing is set any more: whoever waits there goes on.
+                self._gates.pop(scope).limit(GateLimits(scope), None, anyio.current_time())
+        gates = tuple(map(self._gate, limits))
         self._known[record.tool] = _Known(record, snapshot.rules, gates)
         return gates
 
@@ -176,8 +179,7 @@ class Gates:
             is_through = not is_led
         finally:
             if not is_through and not is_led:
-                for gate in reversed(passed):
-                    gate.leave(anyio.current_time())
+                _leave(passed)
         return is_through
 
     async def _pass(self, gate: Gate, turn: Turn, work: Work, member: Member | None) -> bool:
@@ -215,7 +217,7 @@ class Gates:
             gate.meter.ended(now - began, now)
             gate.cap.succeeded(began)
             return
-        refused = too_much(result, work)
+        refused = too_much(result.error, result, work)
         if refused is None:
             return
         why, after = refused
@@ -238,6 +240,12 @@ def _entered(gates: tuple[Gate, ...], held: tuple[Gate, ...], now: float) -> boo
         if not is_free or gate not in gates:
             gate.leave(now)
     return is_free
+
+
+def _leave(gates: Sequence[Gate]) -> None:
+    now = anyio.current_time()
+    for gate in reversed(gates):
+        gate.leave(now)
 
 
 def _full(gate: Gate, work: Work) -> str:

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from toolcrib_protocol.result import Result
+    from toolcrib_protocol.tool import BatchForm
     from toolcrib_registry.limits.line import Turn
     from toolcrib_registry.records import VersionRecord
     from toolcrib_registry.snapshot import Snapshot
     from toolcrib_registry.work import Work
+
+    Together = tuple[VersionRecord, BatchForm]
 
 _OF_ONE_REQUEST: Final = frozenset(
     {
@@ -51,6 +54,7 @@ class Member:
         turn: its place in the lines.
         kind: the calls that it may be made with share this.
         together: the tool that makes several of them at once.
+        form: how.
         is_taken: whether it is part of a batch.
         answered: set when that batch has ended.
         result: its result; None if it has to be made by itself after all.
@@ -60,6 +64,7 @@ class Member:
     turn: Turn
     kind: tuple[object, ...]
     together: VersionRecord
+    form: BatchForm
     is_taken: bool = False
     answered: anyio.Event = field(default_factory=anyio.Event)
     result: Result | None = None
@@ -76,27 +81,26 @@ class Lobby:
     def __init__(self) -> None:
         self._waiting: defaultdict[tuple[object, ...], list[Member]] = defaultdict(list)
 
-    def join(self, work: Work, turn: Turn, together: VersionRecord) -> Member:
+    def join(self, work: Work, turn: Turn, together: Together) -> Member:
         """Wait with the others of this kind."""
-        member = Member(work, turn, _kind(work), together)
+        member = Member(work, turn, _kind(work), *together)
         self._waiting[member.kind].append(member)
         return member
 
     def leave(self, member: Member) -> None:
         """Wait no more."""
-        members = self._waiting.get(member.kind, [])
-        if member in members:
-            members.remove(member)
+        members = self._waiting[member.kind]
+        members.remove(member)
         if not members:
-            self._waiting.pop(member.kind, None)
+            del self._waiting[member.kind]
 
-    def gather(self, leader: Member, most: int) -> list[Member]:
+    def gather(self, leader: Member) -> list[Member]:
         """The leader and those that still wait, taken out of their lines."""
         others = [
             member
             for member in self._waiting.get(leader.kind, [])
             if member is not leader and member.turn.line is not None
-        ][: most - 1]
+        ][: leader.form.max_items - 1]
         batch = [leader, *others] if others else []
         for member in batch:
             member.is_taken = True
@@ -120,8 +124,8 @@ def _credentials(headers: Mapping[str, str]) -> frozenset[tuple[str, str]]:
     return frozenset(pair for pair in headers.items() if pair[0] not in _OF_ONE_REQUEST)
 
 
-def batch_tool_of(snapshot: Snapshot, work: Work) -> VersionRecord | None:
-    """The tool that does many calls like this one at once; None if this one stays by itself."""
+def together_with(snapshot: Snapshot, work: Work) -> Together | None:
+    """What does many calls like this one at once, and how; None if this one stays by itself."""
     contract = work.record.contract
     form = contract.batch
     if form is None or work.call.interaction.state is not None:
@@ -133,4 +137,4 @@ def batch_tool_of(snapshot: Snapshot, work: Work) -> VersionRecord | None:
     found = None if tool is None else tool.head
     if found is None or (reads and found.contract.behaviour.read_only is not True):
         return None
-    return found
+    return found, form

@@ -39,11 +39,8 @@ def refusal(gate: Gate, why: str, now: float, fault: str = "") -> ToolError:
     return ToolError(AT_CAPACITY, text, ErrorKind.RETRYABLE, details)
 
 
-def too_much(result: Result, work: Work) -> tuple[str, float | None] | None:
+def too_much(error: ToolError, result: Result, work: Work) -> tuple[str, float | None] | None:
     """Whether the source said that it gets too many calls: by what, and when to come back."""
-    error = result.error
-    if error is None:
-        return None
     verdict = classify(result, work.record.contract)
     status = error.details.get("http_status")
     if status in _TOO_MUCH:

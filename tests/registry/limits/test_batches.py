@@ -22,8 +22,11 @@ from toolcrib_protocol.errors import (
 from toolcrib_protocol.result import TOOL_META, Result
 from toolcrib_protocol.tool import BatchForm, Behaviour, Contract
 from toolcrib_registry.call import Call
+from toolcrib_registry.interaction import Interaction
 from toolcrib_registry.limits.batch_items import BATCHED_META, items_of
 from toolcrib_registry.permissions import Caller
+from toolcrib_registry.places import Places
+from toolcrib_registry.views import View
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from toolcrib_registry.calls import Calls
     from toolcrib_registry.limits import Gates
     from toolcrib_registry.ports import CallContext
+    from toolcrib_registry.stages import Stage
 
 READS = Behaviour(read_only=True)
 NUMBER: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}}
@@ -77,6 +81,7 @@ async def desk(
     most: int = 100,
     rules: dict[str, JsonObject] | None = None,
     runs: bool = True,
+    outer: tuple[Stage, ...] = (),
 ) -> AsyncIterator[Desk]:
     hall_of = Contract(group="desk", name="wait")
     calls, provider, gates, _ = await gated(
@@ -84,6 +89,7 @@ async def desk(
         single(behaviour, most),
         many(of_batch or behaviour),
         rules={"source:desk": {"max_concurrency": 1}, **(rules or {})},
+        outer=outer,
     )
     made = Desk(calls, gates, Hall())
 
@@ -169,6 +175,39 @@ async def test_a_call_that_finds_a_place_at_once_is_made_by_itself() -> None:
     async with desk(runs=False) as made:
         await served(made, range(3))
         assert (made.batches, made.singles) == ([], [0, 1, 2])
+
+
+async def test_a_crib_that_ends_makes_no_more_batches() -> None:
+    async with desk(runs=False) as made, anyio.create_task_group() as tasks:
+        scope = anyio.CancelScope()
+
+        async def run() -> None:
+            with scope:
+                await made.gates.run()
+
+        tasks.start_soon(run)
+        await anyio.wait_all_tasks_blocked()
+        for number in range(3):
+            tasks.start_soon(made.call, number)
+        await anyio.wait_all_tasks_blocked()
+        scope.cancel()
+        await anyio.wait_all_tasks_blocked()
+        made.hall.opened.set()
+    assert (made.batches, made.singles) == ([], [0, 1, 2])
+
+
+@pytest.mark.promise("batch-allowed")
+async def test_a_second_leg_of_a_conversation_is_made_by_itself() -> None:
+    async with desk() as made:
+        await served(made, range(3), interaction=Interaction(state="opaque"))
+        assert (made.batches, made.singles) == ([], [0, 1, 2])
+
+
+@pytest.mark.promise("batch-merges")
+async def test_a_batch_takes_no_place_of_its_profile_besides_those_of_its_calls() -> None:
+    async with desk(outer=(Places(),)) as made:
+        await served(made, range(2), view=View("two", calls_at_once=2))
+        assert made.batches == [[0, 1]]
 
 
 @pytest.mark.promise("batch-allowed")

@@ -9,16 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.registry.cribs import raw_tool
+from tests.registry.cribs import memory_catalogue, raw_tool
 from tests.registry.limits.halls import Hall, gated, ruled
-from toolcrib_protocol.errors import AT_CAPACITY, RATE_LIMITED, ErrorKind, ToolError
+from toolcrib_protocol.errors import (
+    AT_CAPACITY,
+    RATE_LIMITED,
+    SOURCE_DISCONNECTED,
+    ErrorKind,
+    ToolError,
+)
 from toolcrib_protocol.result import Result
 from toolcrib_protocol.tool import Contract, Limits
 from toolcrib_registry.call import Call
+from toolcrib_registry.fallback import Fallbacks
+from toolcrib_registry.hand_clock import HandClock
+from toolcrib_registry.healing import Healing
 from toolcrib_registry.limits.adaptive_cap import AdaptiveCap
 from toolcrib_registry.limits.meter import MEMORY_SECONDS, Meter
 from toolcrib_registry.limits.token_bucket import LONGEST_PAUSE_SECONDS, TokenBucket
 from toolcrib_registry.permissions import Caller
+from toolcrib_registry.places import Places
+from toolcrib_registry.views import View
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -77,11 +88,8 @@ async def test_the_stricter_of_contract_and_rules_holds_at_every_gate() -> None:
             hall.opened.set()
         assert (hall.most, hall.begun) == (most, 6)
         await ruled(catalogue, {scope: {"max_concurrency": None} for scope in rules})
-    assert [state.scope for state in gates.states()] == [
-        "group:desk",
-        "source:desk",
-        "tool:desk/wait",
-    ]
+    # A gate where nothing is set any more is none.
+    assert [state.scope for state in gates.states()] == ["source:desk", "tool:desk/wait"]
 
 
 @pytest.mark.promise("field-o33-slow-tools")
@@ -151,6 +159,8 @@ async def test_a_call_waits_no_longer_than_it_may_take_and_was_not_sent() -> Non
         error = error_of(await calls.call(Call("desk/wait", timeout_seconds=0.02)))
         assert error.code == AT_CAPACITY
         assert ", and no place came within " in error.message
+        error = error_of(await calls.call(Call("desk/wait", timeout_seconds=1e-9)))
+        assert ", and no place came within 0 s; " in error.message
         assert len(provider.called) == 1
         hall.opened.set()
 
@@ -378,6 +388,76 @@ async def test_rules_that_change_hold_for_calls_that_wait_already() -> None:
         await ruled(catalogue, {"source:desk": {"max_concurrency": 4}})
         tasks.start_soon(calls.call, Call("desk/wait"))
         await hall.filled(4)
+        hall.opened.set()
+
+
+@pytest.mark.promise("gate-cancelled")
+async def test_a_call_that_is_refused_at_its_source_leaves_the_gate_of_its_tool() -> None:
+    rules: dict[str, JsonObject] = {
+        "source:desk": {"max_concurrency": 1, "queue_length": 0},
+        "tool:desk/wait": {"max_concurrency": 2},
+    }
+    calls, provider, gates, _ = await gated(rules=rules)
+    hall = Hall()
+    provider.tools["wait"] = hall.visit
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(calls.call, Call("desk/wait"))
+        await hall.filled(1)
+        error = error_of(await calls.call(Call("desk/wait")))
+        assert error.details["gate"] == "source:desk"
+        assert [(state.scope, state.running) for state in gates.states()] == [
+            ("source:desk", 1),
+            ("tool:desk/wait", 1),
+        ]
+        hall.opened.set()
+
+
+@pytest.mark.promise("retry-holds-no-place")
+async def test_a_call_that_waits_between_two_attempts_has_no_place() -> None:
+    catalogue = await memory_catalogue()
+    clock = HandClock()
+    healing = Healing(clock, Fallbacks(catalogue), roll=lambda: 1.0)
+    calls, provider, gates, _ = await gated(
+        raw_tool("wait", more={"annotations": {"readOnlyHint": True}}),
+        raw_tool("fast"),
+        rules={"source:desk": {"max_concurrency": 1}},
+        outer=(healing,),
+    )
+    answers = [ToolError(SOURCE_DISCONNECTED, "gone", ErrorKind.RETRYABLE)]
+
+    async def once(arguments: JsonObject, _context: CallContext) -> Result:
+        if answers:
+            raise answers.pop()
+        return Result(data=arguments, has_data=True)
+
+    provider.tools["wait"] = once
+    results: list[Result] = []
+
+    async def call() -> None:
+        results.append(await calls.call(Call("desk/wait")))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await clock.sleeper()
+        assert gates.states()[0].running == 0
+        assert (await calls.call(Call("desk/fast"))).error is None
+        assert results == []
+        clock.advance(60)
+    assert results[0].error is None
+
+
+@pytest.mark.promise("gate-fair")
+async def test_a_call_that_waits_for_a_place_of_its_profile_holds_none_at_its_source() -> None:
+    calls, provider, gates, _ = await gated(outer=(Places(),))
+    hall = Hall()
+    provider.tools["wait"] = hall.visit
+    view = View("careful", calls_at_once=1)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(calls.call, Call("desk/wait", view=view))
+        await hall.filled(1)
+        await anyio.wait_all_tasks_blocked()
+        assert gates.states()[0].running == 1
         hall.opened.set()
 
 

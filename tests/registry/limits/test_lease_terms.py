@@ -69,6 +69,17 @@ def test_who_only_waits_changes_nothing_in_the_book_until_its_time_runs_short() 
     assert later.holdings["b"].since == 0.0
 
 
+def test_what_ran_out_is_granted_anew_only_as_far_as_there_is_room() -> None:
+    book, _ = settled(Book(), "a", slots(2, 2), 0.0, SECONDS)
+    assert settled(book, "a", slots(2, 1), 6.0, SECONDS)[1].slots == 1
+    book, _ = settled(book, "b", slots(2, 1), 5.5, SECONDS)
+    _, grant = settled(book, "a", slots(2, 2), 6.0, SECONDS)
+    assert grant.slots == 1
+    # What runs already cannot be taken back: a process that slept finishes what it had sent.
+    _, grant = settled(book, "a", slots(2, 2, running=2), 6.0, SECONDS)
+    assert grant.slots == 2
+
+
 def test_who_wants_nothing_is_not_in_the_book() -> None:
     book, _ = settled(Book(), "a", slots(3, 2), 0.0, SECONDS)
     assert settled(book, "a", slots(3, 0), 1.0, SECONDS) == (Book(), Grant(0))

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from tests.registry.limits.halls import Hall, gated
+from tests.registry.limits.halls import Hall, gated, ruled
 from toolcrib_adapters.clock import SystemClock
+from toolcrib_protocol.call_rules import RuleScope
 from toolcrib_protocol.errors import AT_CAPACITY, STORE_UNAVAILABLE, ToolError
 from toolcrib_protocol.names import ToolId
 from toolcrib_registry.breaker import BreakerState
 from toolcrib_registry.call import Call
 from toolcrib_registry.circuit import CircuitState
 from toolcrib_registry.limits import Gates, GateState, Leases, LimitBoard, MemoryLimits
-from toolcrib_registry.ports import Wish
+from toolcrib_registry.limits.gate_limits import GateLimits
+from toolcrib_registry.limits.lease import TOKEN_SECONDS, Lease
+from toolcrib_registry.ports import Grant, Wish
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_protocol.result import Result
     from toolcrib_registry.calls import Calls
-    from toolcrib_registry.ports import CallContext, Grant, LimitStore
+    from toolcrib_registry.ports import CallContext, LimitStore
 
 
 class Watched(MemoryLimits):
@@ -33,6 +36,7 @@ class Watched(MemoryLimits):
     def __init__(self) -> None:
         super().__init__(SystemClock())
         self.asked = 0
+        self.again = anyio.Event()
         self.is_broken = False
 
     async def lease(
@@ -40,6 +44,8 @@ class Watched(MemoryLimits):
     ) -> Mapping[str, Grant]:
         self._check()
         self.asked += 1
+        again, self.again = self.again, anyio.Event()
+        again.set()
         return await super().lease(crib, wishes, seconds)
 
     async def give_back(self, crib: str) -> None:
@@ -134,12 +140,14 @@ async def test_a_rate_that_was_set_holds_for_all_processes_together() -> None:
     hall.opened.set()
     async with (
         crib(store, "a", hall, rules) as (one, _),
-        crib(store, "b", hall, rules) as (two, _),
+        crib(store, "b", hall, rules) as (two, gates),
         anyio.create_task_group() as tasks,
     ):
         for _ in range(2):
             tasks.start_soon(one.call_many, [Call("desk/wait")] * 8)
             tasks.start_soon(two.call_many, [Call("desk/wait")] * 8)
+        await anyio.wait_all_tasks_blocked()
+        assert gates.states()[-1].tokens == 0.0
     assert len(begun) == 32
     assert begun[-1] - begun[0] >= 31 / 50 - 0.05
 
@@ -193,6 +201,69 @@ async def test_where_the_store_cannot_be_asked_calls_are_refused_with_the_reason
         store.is_broken = True
 
 
+def test_tokens_that_are_not_used_in_time_go_back() -> None:
+    limits = GateLimits(RuleScope.parse("tool:a/b"), rate=50.0, burst=5.0, rate_by="rules")
+    lease = Lease(limits, lambda: None)
+    assert lease.wish(0, 9, 10.0) == Wish(None, 50.0, 5.0, tokens=5)
+    lease.granted(Grant(0, tokens=3), 10.0, 10.0, 5.0)
+    assert lease.allows(0, 10.0)
+    lease.take()
+    assert lease.wish(1, 9, 10.5).tokens == 0
+    assert not lease.allows(0, 10.0 + TOKEN_SECONDS)
+    assert lease.wish(0, 0, 10.0 + TOKEN_SECONDS).returned == 2
+    assert not lease.holds_anything
+
+
+def test_slots_that_were_not_renewed_in_time_are_not_used() -> None:
+    limits = GateLimits(RuleScope.parse("tool:a/b"), cap=3, cap_by="rules")
+    lease = Lease(limits, lambda: None)
+    assert lease.wish(3, 0, 10.0).slots == 3
+    lease.granted(Grant(3), 10.0, 10.2, 5.0)
+    assert lease.allows(2, 14.9)
+    assert not lease.allows(2, 15.0)
+    assert lease.wish(1, 0, 12.0).slots == 3
+    assert lease.wish(1, 0, 13.0).slots == 1
+    assert lease.wish(1, 0, 15.0).slots == 1
+
+
+async def test_a_store_that_stays_away_is_asked_again_and_idle_slots_go_back() -> None:
+    store, hall = Watched(), Hall()
+    hall.opened.set()
+    store.is_broken = True
+    async with crib(store, "a", hall, {"max_concurrency": 2}, seconds=0.1) as (calls, gates):
+        error = (await calls.call(Call("desk/wait", timeout_seconds=1.2))).error
+        assert error is not None
+        store.is_broken = False
+        assert (await calls.call(Call("desk/wait"))).error is None
+        while gates.states()[-1].leased:
+            await store.again.wait()
+        asked = store.asked
+        # Whoever asks for nothing asks nobody.
+        (gate,) = (one for one in gates.every() if one.lease is not None)
+        assert gate.lease is not None
+        gate.lease.ask()
+        await anyio.wait_all_tasks_blocked()
+        assert store.asked == asked
+
+
+async def test_a_limit_that_is_taken_away_is_leased_no_more() -> None:
+    store, hall = Watched(), Hall()
+    hall.opened.set()
+    leases = Leases(store, "a")
+    rules: dict[str, JsonObject] = {"tool:desk/wait": {"max_concurrency": 2}}
+    calls, provider, gates, catalogue = await gated(rules=rules, leases=leases)
+    provider.tools["wait"] = hall.visit
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(leases.run)
+        assert (await calls.call(Call("desk/wait"))).error is None
+        await ruled(catalogue, {"tool:desk/wait": {"max_concurrency": None}})
+        asked = store.asked
+        await calls.call_many([Call("desk/wait")] * 12)
+        assert store.asked == asked
+        assert [state.leased for state in gates.states()] == [None]
+        tasks.cancel_scope.cancel()
+
+
 @pytest.mark.promise("limits-board")
 async def test_what_gates_do_is_pinned_for_others_while_it_changes_and_then_taken_down() -> None:
     store, hall = Watched(), Hall()
@@ -218,6 +289,15 @@ async def test_what_gates_do_is_pinned_for_others_while_it_changes_and_then_take
         assert state["running"] == 0
         tasks.cancel_scope.cancel()
     assert await store.told() == {}
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(LimitBoard(gates, store, clock, "b").run)
+        await clock.rounds(2)
+        store.is_broken = True
+        tasks.cancel_scope.cancel()
+    assert [*await store.told()] == ["b"]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(LimitBoard(gates, store, clock, "c").run)
+        tasks.cancel_scope.cancel()
     assert GateState.read({"scope": 7}) is None
 
 
