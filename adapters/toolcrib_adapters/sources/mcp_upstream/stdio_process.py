@@ -86,7 +86,8 @@ async def stdio_process(spec: StdioSpec, ties: ProcessTies) -> AsyncIterator[Str
     """
     async with ties.household.seats.seat(ties.holder):
         with stderr_tail() as tail:
-            process = await _started(spec, tail.write_end)
+            with anyio.CancelScope(shield=True):  # a process that nobody wrote down would stay
+                process = await _started(spec, tail.write_end)
             with ties.household.kept(ties.source, process.pid):
                 async with _streams(process, tail, ties) as streams:
                     yield streams

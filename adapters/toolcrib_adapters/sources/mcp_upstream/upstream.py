@@ -266,7 +266,7 @@ class McpUpstream:
             self._pulse.doubt()
         failure = call_failure(failed, repr(self._record.name), seconds)
         failure.message = self._secrets.hidden(failure.message)
-        return failure
+        return self._state.flagged_failure(failure)
 
     async def _one_connection(self, host: SourceHost) -> ToolError:
         """Connect and serve until the connection ends; why it ended."""
