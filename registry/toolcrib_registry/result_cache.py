@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from toolcrib_protocol.call_meta import CACHED_META
+from toolcrib_protocol.call_meta import CACHED_META, STATE_RESET_META
 from toolcrib_protocol.errors import TOOL_TIMED_OUT, ErrorKind, ToolError
 from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.result import Result
@@ -171,7 +171,10 @@ class ResultCache:
         size = _size(result)
         if size is None or size > min(LARGEST_REMEMBERED, self._most_bytes):
             return
-        self._remembered[place] = _Remembered(result, size, self._clock.monotonic(), source)
+        # What was lost is lost once: who gets the remembered answer lost nothing.
+        meta = {key: value for key, value in result.meta.items() if key != STATE_RESET_META}
+        kept = replace(result, meta=meta)
+        self._remembered[place] = _Remembered(kept, size, self._clock.monotonic(), source)
         self._bytes += size
         while self._bytes > self._most_bytes:
             self._drop(next(iter(self._remembered)))
@@ -187,9 +190,18 @@ def _place(work: Work, source: SourceRecord | None) -> _Place:
     return _Place(
         f"{record.tool}@{record.version} {record.fingerprint}",
         argument_digest(work),
-        "" if work.rules.cache_shared is True else call.caller.id,
+        _owner(work, source),
         credentials_of(call, source),
     )
+
+
+def _owner(work: Work, source: SourceRecord | None) -> str:
+    """Whose answer it is; empty if it is everybody's."""
+    call = work.call
+    if source is not None and source.spec.get("affinity") == "per_caller":
+        # The source keeps something for each conversation: what it says to one is not for others.
+        return f"{call.caller.id} {call.session}"
+    return "" if work.rules.cache_shared is True else call.caller.id
 
 
 def _watched(work: Work) -> tuple[list[Question], Work]:

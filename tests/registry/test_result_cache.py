@@ -98,6 +98,17 @@ async def test_what_one_caller_saw_is_not_shown_to_another_unless_a_rule_says_so
     assert age(shared) == 0
 
 
+@pytest.mark.promise("life-affinity")
+async def test_where_a_source_keeps_something_for_each_conversation_they_never_share(
+    room: Room,
+) -> None:
+    await room.is_at({"affinity": "per_caller"})
+    await room.rules(cache_shared=True)
+    for session in ("one", "two", "one"):
+        await room.call(session=session)
+    assert len(room.library.asked) == 2
+
+
 @pytest.mark.promise("cache-each-callers-own")
 async def test_callers_with_credentials_of_their_own_never_share(room: Room) -> None:
     await room.is_at({"forward_headers": {"X-Token": "Authorization"}})

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from toolcrib_protocol.call_meta import STATE_RESET_META
+
 if TYPE_CHECKING:
     from toolcrib_adapters.sources.mcp_upstream.spec import HttpSpec, StdioSpec
     from toolcrib_adapters.sources.mcp_upstream.wire import Wire
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_protocol.result import Result
 
-STATE_RESET_META: Final = "io.toolcrib/upstream_state_reset"
 STATE_RESET_DETAIL: Final = "state_reset"
 
 
