@@ -20,7 +20,15 @@ from toolcrib_registry.fallback import degraded
 from toolcrib_registry.idempotency_keys import caller_has_key, may_repeat_with_key
 from toolcrib_registry.pace import Pace
 from toolcrib_registry.retry_budget import RetryBudget
-from toolcrib_registry.retrying import DEFAULT_RETRIES, NO_TIME, Attempt, Pause, Stop, next_step
+from toolcrib_registry.retrying import (
+    DEFAULT_RETRIES,
+    NO_TIME,
+    Attempt,
+    Pause,
+    Stop,
+    is_absent,
+    next_step,
+)
 from toolcrib_registry.rising_progress import RisingProgress
 
 if TYPE_CHECKING:
@@ -137,7 +145,7 @@ class Healing:
                 answer = await self._handed_on(course, verdict, step)
                 if answer is not None:
                     return answer
-                why = await self._wait(course, step)
+                why = await self._wait(course, verdict, step)
                 if why:
                     course.work.trail.note("gave_up", why=why)
                     lesser = await degraded(course.work, course.as_a_whole(verdict))
@@ -183,13 +191,13 @@ class Healing:
         course.was_handed_on = True
         return await self._fallbacks.answer(course.work, course.as_a_whole(verdict))
 
-    async def _wait(self, course: _Course, step: Pause | Stop) -> str:
+    async def _wait(self, course: _Course, verdict: Verdict, step: Pause | Stop) -> str:
         """Wait before the next attempt; why there is none, or empty."""
         if isinstance(step, Stop):
             return step.why
         if step.seconds >= course.work.seconds_left:
             return NO_TIME.why
-        if not self._budget.take(course.work.record.source):
+        if not is_absent(verdict) and not self._budget.take(course.work.record.source):
             return BUDGET_USED_UP.why
         course.work.trail.note("waits", **{WAITED: round(step.seconds, 4)})
         course.waited += step.seconds

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.errors import BREAKER_OPEN
+from toolcrib_protocol.errors import BREAKER_OPEN, SOURCE_UNAVAILABLE
 from toolcrib_registry.failure_tables import Cause
 
 if TYPE_CHECKING:
@@ -24,8 +24,10 @@ FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 5.0
 BUSY_PAUSE_SECONDS: Final = 1.0
 """The first limit where a source says that it is called too often, but not for how long."""
-LONGEST_BREAKER_WAIT_SECONDS: Final = 2.0
-"""A breaker that opens again so soon is waited for; beyond that the caller is told."""
+LONGEST_ABSENCE_SECONDS: Final = 2.0
+"""A source that is tried again so soon is waited for; beyond that the caller is told."""
+ABSENCE_RETRIES: Final = 8
+"""How often a call that never left is tried, unless retries are switched off."""
 _SPREAD: Final = 0.1
 """How much longer than it was asked to a call waits, at most: not all come back at once."""
 _FEWER: Final[Mapping[Cause, int]] = {
@@ -35,6 +37,7 @@ _FEWER: Final[Mapping[Cause, int]] = {
 }
 """What is most likely the same next time is not tried as often."""
 _DOUBLINGS: Final = 16
+_ABSENT: Final = frozenset({BREAKER_OPEN, SOURCE_UNAVAILABLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +84,32 @@ def next_step(attempt: Attempt, roll: float) -> Pause | Stop:
     verdict = attempt.verdict
     if not attempt.is_harmless:
         return NOT_HARMLESS
-    if attempt.number > min(attempt.retries, _FEWER.get(verdict.cause, attempt.retries)):
+    if attempt.number > _most_retries(attempt):
         return USED_UP
-    if verdict.retry_after is not None:
+    if verdict.retry_after:
         return _as_asked(attempt, verdict.retry_after, roll)
     seconds = pause_seconds(attempt.number, roll, is_busy=verdict.cause is Cause.RATE_LIMITED)
     return Pause(seconds) if seconds < attempt.seconds_left else NO_TIME
 
 
+def is_absent(verdict: Verdict) -> bool:
+    """Whether the source is away for a moment and says when it is tried again.
+
+    Such calls never leave, so they are no load, however many there are.
+    """
+    return verdict.code in _ABSENT and verdict.retry_after is not None
+
+
+def _most_retries(attempt: Attempt) -> int:
+    if attempt.retries and is_absent(attempt.verdict):
+        return max(attempt.retries, ABSENCE_RETRIES)
+    return min(attempt.retries, _FEWER.get(attempt.verdict.cause, attempt.retries))
+
+
 def _as_asked(attempt: Attempt, asked: float, roll: float) -> Pause | Stop:
     most = attempt.seconds_left
-    if attempt.verdict.code == BREAKER_OPEN:
-        most = min(most, LONGEST_BREAKER_WAIT_SECONDS)
+    if is_absent(attempt.verdict):
+        most = min(most, LONGEST_ABSENCE_SECONDS)
     if asked >= most:
         return TOO_LONG
     # Never sooner than asked, nor so much later that no time is left for the call.

@@ -143,12 +143,26 @@ async def test_a_source_that_always_fails_gets_few_retries_and_the_others_keep_t
         bad=[raw_tool(f"read{n}", more=READS) for n in range(20)],
         good=[raw_tool("read", more=READS)],
     )
-    ward.sources["bad"].tools = {f"read{n}": always(fault(SOURCE_UNAVAILABLE)) for n in range(20)}
+    broken = always(fault(SOURCE_FAILED, http_status=500))
+    ward.sources["bad"].tools = {f"read{n}": broken for n in range(20)}
     for number in range(20):
         await ward.call(f"bad/read{number}")
     assert len(ward.sources["bad"].called) == 20 + FLOOR
     ward.sources["good"].tools = {"read": faulty(fault(SOURCE_DISCONNECTED))}
     assert (await ward.call("good/read")).status is Status.SUCCESS
+
+
+@pytest.mark.promise("healing-retry")
+async def test_a_source_that_is_away_for_a_moment_only_is_waited_for() -> None:
+    ward = await infirmary(desk=[raw_tool("write")])
+    ward.chance[0] = 0.0
+    away = [fault(SOURCE_UNAVAILABLE, retry_after_seconds=again) for again in (0.1, 0.2, 0.4, 0.8)]
+    ward.sources["desk"].tools = {"write": faulty(*away)}
+    assert (await ward.call("desk/write")).status is Status.SUCCESS
+    assert ward.clock.slept == [0.1, 0.2, 0.4, 0.8]
+    ward.sources["desk"].tools = {"write": always(fault(SOURCE_UNAVAILABLE, retry_after_seconds=5))}
+    assert (await ward.call("desk/write")).status is Status.RETRYABLE_ERROR
+    assert ward.clock.slept == [0.1, 0.2, 0.4, 0.8]
 
 
 async def test_retries_are_switched_off_by_a_rule() -> None:

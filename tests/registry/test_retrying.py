@@ -12,8 +12,9 @@ from toolcrib_registry.failure_tables import Cause, Effect
 from toolcrib_registry.hand_clock import HandClock
 from toolcrib_registry.retry_budget import FLOOR, SHARE, WINDOW_SECONDS, RetryBudget
 from toolcrib_registry.retrying import (
+    ABSENCE_RETRIES,
     FIRST_PAUSE_SECONDS,
-    LONGEST_BREAKER_WAIT_SECONDS,
+    LONGEST_ABSENCE_SECONDS,
     LONGEST_PAUSE_SECONDS,
     NO_TIME,
     NOT_HARMLESS,
@@ -55,6 +56,8 @@ def test_it_ends_when_repeating_is_not_harmless_or_tries_or_time_are_used_up() -
 def test_a_source_that_says_when_to_come_back_is_taken_at_its_word() -> None:
     asked = replace(FIRST, verdict=replace(LOST, retry_after=5.0))
     assert next_step(asked, 0.0) == Pause(5.0)
+    at_once = replace(FIRST, verdict=replace(LOST, retry_after=0.0))
+    assert next_step(at_once, 0.5) == Pause(FIRST_PAUSE_SECONDS / 2)
     late = next_step(asked, 0.999)
     assert isinstance(late, Pause)
     assert 5.0 < late.seconds <= 5.5
@@ -65,10 +68,13 @@ def test_a_source_that_says_when_to_come_back_is_taken_at_its_word() -> None:
 
 
 def test_a_breaker_that_opens_again_soon_is_waited_for_and_no_other() -> None:
-    verdict = replace(LOST, code=BREAKER_OPEN, retry_after=LONGEST_BREAKER_WAIT_SECONDS)
+    verdict = replace(LOST, code=BREAKER_OPEN, retry_after=LONGEST_ABSENCE_SECONDS)
     assert next_step(replace(FIRST, verdict=verdict), 0.5) == TOO_LONG
     soon = replace(verdict, retry_after=1.0)
     assert next_step(replace(FIRST, verdict=soon), 0.0) == Pause(1.0)
+    assert next_step(replace(FIRST, verdict=soon, number=ABSENCE_RETRIES), 0.0) == Pause(1.0)
+    assert next_step(replace(FIRST, verdict=soon, number=ABSENCE_RETRIES + 1), 0.0) == USED_UP
+    assert next_step(replace(FIRST, verdict=soon, retries=0), 0.0) == USED_UP
 
 
 @pytest.mark.promise("healing-retry-budget")

@@ -8,6 +8,9 @@ from __future__ import annotations
 import logging
 import traceback
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 import httpx2
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 LONGEST_TEXT: Final = 2_000
+_LONGEST_NUMBER: Final = 9
 _BUSY: Final = frozenset({429, 503})
 _GONE: Final = frozenset({404, 410})
 _SERVER_FAULT: Final = 500
@@ -165,15 +169,23 @@ def _sign_in(http: HttpFailure, source: str) -> ToolError:
 
 
 def _busy(http: HttpFailure, source: str, details: JsonObject) -> ToolError:
-    after, when = http.retry_after, ""
-    if after is not None:
-        is_number = after.isascii() and after.isdigit()
-        details["retry_after_seconds" if is_number else "retry_after"] = (
-            int(after) if is_number else after
-        )
-        when = f"; it asks to come back after {after}{' s' if is_number else ''}"
+    seconds, when = None if http.retry_after is None else _seconds(http.retry_after), ""
+    if seconds is not None:
+        details["retry_after_seconds"] = seconds
+        when = f"; it asks to come back after {seconds} s"
     text = f"{source} is at capacity (HTTP {http.status}){when}"
     return ToolError(AT_CAPACITY, text, ErrorKind.RETRYABLE, details)
+
+
+def _seconds(retry_after: str) -> int | None:
+    """What a `Retry-After` asks for: seconds, or a moment; None if it cannot be read."""
+    if retry_after.isascii() and retry_after.isdigit():
+        return int(retry_after[:_LONGEST_NUMBER])
+    try:
+        moment = parsedate_to_datetime(retry_after)
+        return max(0, ceil((moment - datetime.now(UTC)).total_seconds()))
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def connect_failure(error: Exception, http: HttpFailure | None, seconds: float) -> ToolError:
