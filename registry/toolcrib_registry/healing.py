@@ -153,16 +153,17 @@ class Healing:
             course.number += 1
             stand_ins = () if course.was_handed_on else course.stand_ins
             again = replace(_hurried(course.work, stand_ins), attempt=course.number)
-            course.result = await onward(again)
+            course.result = await onward(self._paced(again))
         return course.result
 
     def _paced(self, work: Work) -> Work:
-        """The work with so much time for the first attempt that a hang leaves some for another."""
+        """The work with so much time for the attempt that a hang leaves some for another."""
         behaviour = work.record.contract.behaviour
         repeats = work.rules.retries != 0 and (behaviour.may_repeat or may_repeat_with_key(work))
         if not repeats or work.limit.extends or work.call.interaction.state is not None:
             return work
-        seconds = self._pace.first_attempt(work.record.tool, work.seconds)
+        left = work.seconds if work.attempt == 1 else min(work.seconds, work.seconds_left)
+        seconds = self._pace.of_attempt(work.record.tool, work.attempt, left)
         return work if seconds == work.seconds else replace(work, seconds=seconds)
 
     def _next(self, course: _Course, verdict: Verdict) -> Pause | Stop:
@@ -186,7 +187,7 @@ class Healing:
         is_quick = isinstance(step, Pause) and step.seconds <= QUICK_SECONDS
         if course.was_handed_on or not course.stand_ins:
             return None
-        if is_quick and verdict.cause is not Cause.NOT_SENT:
+        if is_quick and verdict.cause not in {Cause.NOT_SENT, Cause.TIMED_OUT}:
             return None
         course.was_handed_on = True
         return await self._fallbacks.answer(course.work, course.as_a_whole(verdict))

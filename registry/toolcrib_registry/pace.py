@@ -1,7 +1,7 @@
 """How long the calls of a tool usually take, so that one which hangs is noticed in time.
 
 A call that may be repeated and hangs would use up all of its time and leave none for another
-attempt. A tool of which enough is known gets a part of the time for its first attempt: never less
+attempt. A tool of which enough is known gets a part of the time for each of the first: never less
 than several times what it ever took lately. Of others nothing is cut, nor of slow ones. Pure but
 for what it remembers; used from one event loop.
 """
@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from toolcrib_protocol.names import ToolId
 
-FIRST_PART: Final = 0.4
-"""What part of its time the first attempt gets, at least."""
+ATTEMPTS_PART: Final = 0.4
+"""What part of the time that is left an attempt gets, at least."""
+CUT_ATTEMPTS: Final = 2
+"""The attempts after these get all that is left."""
 LEAST_SECONDS: Final = 1.0
 """No attempt is cut below that."""
 TIMES_SLOWEST: Final = 4.0
@@ -49,10 +51,10 @@ class Pace:
         seen.calls += 1
         seen.slowest = max(seconds, seen.slowest * _FADE)
 
-    def first_attempt(self, tool: ToolId, seconds: float) -> float:
-        """How much of the `seconds` of a call its first attempt gets."""
+    def of_attempt(self, tool: ToolId, number: int, seconds: float) -> float:
+        """How much of the `seconds` that are left for a call its next attempt gets."""
         seen = self._seen.get(tool)
-        if seen is None or seen.calls < CALLS_TO_KNOW:
+        if number > CUT_ATTEMPTS or seen is None or seen.calls < CALLS_TO_KNOW:
             return seconds
-        enough = max(seconds * FIRST_PART, seen.slowest * TIMES_SLOWEST, LEAST_SECONDS)
+        enough = max(seconds * ATTEMPTS_PART, seen.slowest * TIMES_SLOWEST, LEAST_SECONDS)
         return min(seconds, enough)

@@ -92,6 +92,15 @@ async def test_a_lost_connection_is_tried_again_quickly_before_another_tool_is_a
     assert seen == [0.05, 0.05, 0.05]
 
 
+@pytest.mark.promise("healing-fallback")
+async def test_a_tool_that_hangs_is_not_asked_again_before_another_one_is() -> None:
+    ward = await two_searches()
+    ward.sources["brave"].tools = {"web_search": always(fault(TOOL_TIMED_OUT))}
+    result = await ward.call("brave/web_search", {"query": "x"})
+    assert FALLBACK_META in result.meta
+    assert len(ward.sources["brave"].called) == 1
+
+
 async def test_where_the_equivalent_fails_too_the_tool_itself_is_tried_again() -> None:
     ward = await two_searches()
     ward.sources["brave"].tools = {"web_search": faulty(AWAY)}
