@@ -60,8 +60,8 @@ class Teller(StrEnum):
     TEXT = "text"
 
 
-_OF_THE_WAY: Final = frozenset({Teller.TRANSPORT, Teller.HTTP})
-"""Where the tool itself said nothing."""
+_OF_THE_WAY: Final = frozenset({Teller.TRANSPORT, Teller.HTTP, Teller.JSON_RPC})
+"""Where the tool itself said nothing: an "internal error" of its server does not tell what ran."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,6 +234,7 @@ def test_a_write_whose_answer_was_lost_is_of_unknown_outcome() -> None:
         failed(TOOL_TIMED_OUT, AGAIN),
         failed(SOURCE_FAILED, AGAIN, http_status=502),
         failed(UPSTREAM_PROTOCOL),
+        failed(TOOL_FAILED, jsonrpc_code=-32603),
     ):
         told = told_honestly(lost, WRITE)
         assert told.error is not None
