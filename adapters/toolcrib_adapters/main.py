@@ -225,14 +225,15 @@ def _openers(
     read_gate: anyio.CapacityLimiter,
     access: HttpAccess,
 ) -> Mapping[SourceKind, OpenSource]:
-    gate = anyio.CapacityLimiter(CONNECTING_AT_ONCE)
+    # Two: a process may have to wait for its place, and no server at an address waits with it.
+    gates = [anyio.CapacityLimiter(CONNECTING_AT_ONCE) for _ in range(2)]
 
     def open_mcp(record: SourceRecord) -> Source:
         source: Source = load("source.mcp")(
             record,
             environment=environment,
             clock=clock,
-            connect_gate=gate,
+            connect_gate=gates["command" in record.spec],
             access=access,
         )
         return source
