@@ -23,7 +23,7 @@ from benchmarks.faults.drills import drills_table, run_drills
 from benchmarks.faults.figures import Figures
 from benchmarks.faults.mixes import MIXES
 from benchmarks.faults.plan import DEVELOPMENT, HELD_OUT, TASKS, drawn_plan
-from benchmarks.faults.report import bars, kinds_table, listed, systems_table, times_table
+from benchmarks.faults.report import bars, ceiling, kinds_table, listed, systems_table, times_table
 from benchmarks.faults.run import run
 from benchmarks.faults.systems import ALL, Fastmcp, System, Toolcrib
 from benchmarks.gateway_cpu import fastmcp_python
@@ -118,7 +118,9 @@ def _told(mix: str, found: list[Figures], options: argparse.Namespace) -> bool:
         tables = [systems_table(found), times_table(found), *map(kinds_table, ours)]
         print("\n\n".join("\n".join(table) for table in tables))
         for figures in ours:
+            print(f"\n{ceiling(figures)}")
             print("\n".join(listed("silently wrong", figures.wrong_beyond_injected())))
+            print("\n".join(listed("happened, reported failed", figures.denied())))
             print("\n".join(listed("duplicated effects", figures.duplicates())))
             print("\n".join(listed("not healed, though healable", figures.unhealed())))
         for words, is_met in results:

@@ -66,6 +66,10 @@ class Figures:
         """Calls with more than one effect."""
         return [outcome for outcome in self.outcomes if outcome.is_duplicate]
 
+    def denied(self) -> list[Outcome]:
+        """Effects that happened and were reported as failures."""
+        return [outcome for outcome in self.outcomes if outcome.verdict is Verdict.DENIED]
+
     def unhealed(self) -> list[Outcome]:
         """Calls that should have been done in spite of their fault, and were not."""
         return [o for o in self.outcomes if o.call.is_healable and o.verdict is not Verdict.DONE]

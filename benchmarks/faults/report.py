@@ -85,6 +85,15 @@ def listed(title: str, outcomes: Sequence[Any]) -> Iterator[str]:
         )
 
 
+def ceiling(figures: Figures) -> str:
+    """What share of tasks could be done at most, by how the plan was made."""
+    tasks = [task for ran in figures.runs for task in ran.plan.tasks]
+    whole = sum(all(call.is_healable for call in task.calls) for task in tasks)
+    return (
+        f"by construction {whole / len(tasks):.1%} of the tasks hold no call that cannot be healed"
+    )
+
+
 def bars(figures: Figures, mix: str) -> list[tuple[str, bool]]:
     """Each bar in words with its figure, and whether it is met."""
     wrong, calls = figures.wrong_beyond_injected(), len(figures.outcomes)

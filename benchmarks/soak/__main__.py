@@ -73,7 +73,7 @@ async def phases(crib: Soaked, options: argparse.Namespace) -> dict[str, dict[st
         "healthy": await healthy(crib, options.callers, options.seconds, options.rate),
         "one source fails": await failing(crib, options.window, options.windows),
         "beside slow calls": await beside_slow(crib, min(20, options.calls)),
-        "cache": await cached(crib, options.calls),
+        "cache": await anyio.to_thread.run_sync(cached, crib, options.calls),
     }
 
 

@@ -81,15 +81,7 @@ class Soaked:
         self, http: httpx2.AsyncClient, source: str, tool: str, arguments: dict[str, Any]
     ) -> dict[str, Any]:
         """The result of a call; what is no result is told as `{"lost": why}`."""
-        name = f"{source}__{tool}"
-        headers = {
-            **ACCEPT,
-            "mcp-protocol-version": MODERN,
-            "mcp-method": "tools/call",
-            "mcp-name": name,
-        }
-        params = {"name": name, "arguments": arguments, "_meta": ENVELOPE}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        headers, body = request_of(f"{source}__{tool}", arguments)
         try:
             response = await http.post(self.url, json=body, headers=headers)
             told = response.json()
@@ -99,6 +91,19 @@ class Soaked:
             return {"lost": f"HTTP {response.status_code} {response.text[:100]}"}
         result: dict[str, Any] = told.get("result") or {"lost": str(told)}
         return result
+
+
+def request_of(name: str, arguments: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Headers and body of a call."""
+    headers = {
+        **ACCEPT,
+        "content-type": "application/json",
+        "mcp-protocol-version": MODERN,
+        "mcp-method": "tools/call",
+        "mcp-name": name,
+    }
+    params = {"name": name, "arguments": arguments, "_meta": ENVELOPE}
+    return headers, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 
 
 @contextmanager
