@@ -112,9 +112,29 @@ UPSTREAM_LIFE: Final[tuple[Promise, ...]] = (
 )
 HTTP_WEATHER: Final[tuple[Promise, ...]] = (
     Promise(
+        "http-failures-told",
+        "A failed answer over HTTP is told as what it is, with its status, how long it asks to "
+        "wait (seconds or a moment, at most a day), and whether the call may have left; it fails "
+        "its own call only.",
+        _ISSUE,
+    ),
+    Promise(
+        "field-o18-broken-connection",
+        "A connection that is reset during one of many calls fails that call only, over HTTP of "
+        "both generations.",
+        "field case O-18",
+    ),
+    Promise(
+        "field-o19-lost-session",
+        "A call over a session that a server has forgotten, in whatever words it says so, is made "
+        "again over a new one after the list was read again; its result says that state was lost, "
+        "and no later one does.",
+        "field case O-19",
+    ),
+    Promise(
         "http-connections",
         "Requests to servers of 2026-07-28 share kept connections; what ends, breaks or is given "
         "up on one of them harms no other, and what is no HTTP answer is told.",
-        "issue 4, section 1",
+        _ISSUE,
     ),
 )

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
 
 MODERN = "2026-07-28"
+UNTIL = "Wed, 21 Oct 2026 07:28:00 GMT"
 REGION = {"type": "string", "x-mcp-header": "Region"}
 SCHEMAS: dict[str, Answer] = {
     "echo": {"type": "object"},
@@ -54,6 +55,18 @@ SCHEMAS: dict[str, Answer] = {
     "big": {"type": "object"},
     "trouble": {"type": "object"},
     "leave": {"type": "object"},
+}
+SHORT_ANSWERS: dict[str, tuple[int, dict[str, str]]] = {
+    "busy": (503, {"retry-after": "7"}),
+    "busy until": (429, {"date": "Wed, 21 Oct 2026 07:26:30 GMT", "retry-after": UNTIL}),
+    "busy for ever": (429, {"retry-after": "9" * 30}),
+    "busy somehow": (429, {"retry-after": "soon"}),
+    "forbidden": (403, {}),
+    "forgotten": (404, {}),
+    "fault": (500, {}),
+    "gateway": (502, {}),
+    "refused": (405, {}),
+    "accepted": (202, {}),
 }
 PAGE = 4
 cancelled: list[Any] = []
@@ -218,12 +231,6 @@ def trouble(kind: str, request_id: object, gate: Gate) -> ASGIApp:
         case "expired":
             gate.key = "another"
             return PlainTextResponse("sign in", 401)
-        case "forgotten":
-            return PlainTextResponse("who?", 404)
-        case "fault":
-            return PlainTextResponse("oops", 500)
-        case "refused":
-            return PlainTextResponse("no", 405)
         case "jsonrpc":
             error = {"code": -32602, "message": "no such thing"}
             return JSONResponse({"jsonrpc": "2.0", "id": request_id, "error": error}, 400)
@@ -256,17 +263,18 @@ def deep_list(request_id: object) -> str:
 
 def weather(kind: str) -> ASGIApp | None:
     """What a server says that cannot, or not now."""
+    if (told := SHORT_ANSWERS.get(kind)) is not None:
+        status, headers = told
+        return PlainTextResponse("later", status, headers)
     match kind:
-        case "busy":
-            return PlainTextResponse("later", 503, {"retry-after": "7"})
-        case "busy until":
-            return PlainTextResponse("later", 429, {"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"})
         case "html":
             return HTMLResponse("<h1>Welcome</h1>")
         case "empty":
             return Response(b"", media_type="application/json")
         case "nothing":
             return Response(b"")
+        case "no end":
+            return Response(b": hello\n\n", media_type="text/event-stream")
         case _:
             return None
 
@@ -323,7 +331,7 @@ async def serve(mode: str, key: str | None) -> None:
         listener.bind(("127.0.0.1", int(os.environ.get("PORT", "0"))))
         listener.listen()
         print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
-        config = uvicorn.Config(gate, log_level="critical", access_log=False)
+        config = uvicorn.Config(gate, log_level="critical", access_log=False, date_header=False)
         await uvicorn.Server(config).serve([listener])
 
 

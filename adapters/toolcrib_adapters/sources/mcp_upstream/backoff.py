@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from toolcrib_protocol.errors import ToolError
     from toolcrib_registry.ports import Clock
 
 _AT_ONCE_SECONDS: Final = 0.1
@@ -14,6 +15,8 @@ _AT_ONCE_SECONDS: Final = 0.1
 _FIRST_SECONDS: Final = 0.25
 _LONGEST_SECONDS: Final = 60.0
 _MOST_DOUBLINGS: Final = 12
+_LONGEST_ASKED: Final = 300.0
+"""So long a server may keep us away that asks for it."""
 _STABLE_SECONDS: Final = 30.0
 """A connection that lasted so long makes the next pause a first one again."""
 
@@ -32,7 +35,12 @@ def pause_seconds(attempt: int, roll: float) -> float:
 
 
 class Attempts:
-    """The attempts to connect to one upstream, and what became of them."""
+    """The attempts to connect to one upstream, and what became of them.
+
+    Attributes:
+        is_forgotten: whether the last one ended because the server did not know it any more: it
+            is there, and takes another.
+    """
 
     def __init__(self, clock: Clock, roll: Callable[[], float]) -> None:
         """None yet.
@@ -45,26 +53,29 @@ class Attempts:
         self._roll = roll
         self._failures = 0
         self._started = clock.monotonic()
-        self._is_forgotten = False
+        self.is_forgotten = False
         self._has_answered = False
 
     def begin(self) -> None:
         """Another attempt."""
         self._started = self._clock.monotonic()
-        self._is_forgotten = self._has_answered = False
+        self.is_forgotten = self._has_answered = False
 
     def answered(self) -> None:
         """A call was answered: what served is no server that dies at every start."""
         self._has_answered = True
 
-    def forgotten(self) -> None:
-        """The server has forgotten the connection: it is there, and takes another one."""
-        self._is_forgotten = True
+    def ended(self, failure: ToolError, *, was_ready: bool) -> float:
+        """How long to wait after the attempt, and what came of it, has ended.
 
-    def ended(self, *, was_ready: bool) -> float:
-        """How long to wait after the attempt, and what came of it, has ended."""
+        Args:
+            failure: why.
+            was_ready: whether there was a connection for a while.
+        """
         is_stable = was_ready and self._clock.monotonic() - self._started > _STABLE_SECONDS
         self._failures = 0 if is_stable or self._has_answered else self._failures + 1
-        if self._is_forgotten and self._failures <= 1:
+        if self.is_forgotten and self._failures <= 1:
             return 0.0
-        return pause_seconds(max(0, self._failures - 1), self._roll())
+        asked = failure.details.get("retry_after_seconds")
+        wanted = min(asked, _LONGEST_ASKED) if isinstance(asked, int | float) else 0.0
+        return max(wanted, pause_seconds(max(0, self._failures - 1), self._roll()))

@@ -6,11 +6,9 @@ An exception in, a `ToolError` out. Secrets are hidden before texts come here.
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from math import ceil
 from typing import TYPE_CHECKING, Final
 
 import httpx2
@@ -29,11 +27,12 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from toolcrib_protocol.errors import (
-    AT_CAPACITY,
     INVALID_ARGUMENTS,
     NEEDS_INPUT,
     NEEDS_SIGN_IN,
+    RATE_LIMITED,
     SOURCE_DISCONNECTED,
+    SOURCE_FAILED,
     SOURCE_UNAVAILABLE,
     TOOL_FAILED,
     TOOL_TIMED_OUT,
@@ -50,10 +49,28 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 LONGEST_TEXT: Final = 2_000
-_LONGEST_NUMBER: Final = 9
-_BUSY: Final = frozenset({429, 503})
+_TOO_MANY: Final = 429
+_BUSY: Final = frozenset({_TOO_MANY, 503})
 _GONE: Final = frozenset({404, 410})
 _SERVER_FAULT: Final = 500
+_STREAM_ENDED: Final = frozenset(
+    {
+        "SSE stream ended without a response",
+        "SSE stream ended and reconnection attempts were exhausted",
+    }
+)
+_NO_ANSWER: Final = (
+    "Unexpected content type: ",
+    "server answered a request with 202 Accepted",
+    "SSE stream failed: ",
+)
+"""What the SDK says where an answer came that is none."""
+_FORGOTTEN: Final = re.compile(
+    r"(?:unknown|invalid|expired|no valid|missing|terminated).{0,20}\bsession\b"
+    r"|\bsession\b.{0,60}(?:not found|unknown|invalid|expired|terminated|does not exist|closed)",
+    re.IGNORECASE | re.DOTALL,
+)
+_BAD_REQUEST: Final = 400
 _WANTS_CALLER: Final = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED})
 """The server asks for something that the caller cannot do, or has to do first."""
 _STAND_INS: Final = frozenset(
@@ -90,9 +107,14 @@ class RequestError(Exception):
     @property
     def is_lost_session(self) -> bool:
         """Whether the server has forgotten this connection."""
-        if self.http is None or self.http.status not in _GONE:
+        if self.http is None:
             return False
-        return not self.is_modern or self.is_stand_in
+        if self.http.status in _GONE:
+            return not self.is_modern or self.is_stand_in
+        # Some say so with the status of any bad request.
+        is_refused = self.http.status == _BAD_REQUEST and self.code != INVALID_PARAMS
+        said = f"{self.message} {self.http.reason}"
+        return is_refused and self.http.had_session and _FORGOTTEN.search(said) is not None
 
     @property
     def is_stand_in(self) -> bool:
@@ -109,7 +131,9 @@ def call_failure(failed: RequestError, source: str, timeout_seconds: float) -> T
         return told
     if _is_closed(failed):
         return _disconnected(f"the connection to {source} ended during the call")
-    if failed.code == PARSE_ERROR:
+    if failed.code == CONNECTION_CLOSED and failed.message in _STREAM_ENDED:
+        return _disconnected(f"the answer of {source} ended before it was there")
+    if failed.code == PARSE_ERROR or failed.message.startswith(_NO_ANSWER):
         text = f"{source} sent an answer that cannot be read: {failed.message}"
         return ToolError(UPSTREAM_PROTOCOL, text, details={"sent": True})
     if failed.code in _WANTS_CALLER:
@@ -128,6 +152,8 @@ def call_failure(failed: RequestError, source: str, timeout_seconds: float) -> T
 def _in_its_words(failed: RequestError) -> JsonObject:
     """The server's own error, for surfaces that pass it on as it is."""
     told: JsonObject = {"jsonrpc_code": failed.code, "jsonrpc_message": failed.message}
+    if failed.http is not None:
+        told |= failed.http.details
     return told if failed.data is None else {**told, "jsonrpc_data": failed.data}
 
 
@@ -135,28 +161,27 @@ def _http_failure(failed: RequestError, http: HttpFailure, source: str) -> ToolE
     if http.status is None:
         if http.never_left:
             text = f"{source} cannot be reached ({http.reason}); nothing was called"
-            return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+            return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE, {"sent": False})
         return _disconnected(f"the connection to {source} broke during the call: {http.reason}")
-    details: JsonObject = {"http_status": http.status}
     if http.asks_sign_in:
         return _sign_in(http, source)
     if http.status in _BUSY:
-        return _busy(http, source, details)
+        return _busy(http, http.status, source)
     if failed.is_lost_session:
         text = f"{source} has forgotten the connection; it is made anew, and nothing was called"
-        return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE, details)
+        return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE, http.details)
     if not failed.is_stand_in:
         return None
     if http.status >= _SERVER_FAULT:
-        return _disconnected(f"{source} answered HTTP {http.status} instead of a result", details)
+        text = f"{source} answered HTTP {http.status} instead of a result"
+        told = {**http.details, "sent": True}
+        return ToolError(SOURCE_FAILED, text, ErrorKind.RETRYABLE, told)
     text = f"{source} refused the request with HTTP {http.status}"
-    return ToolError(UPSTREAM_PROTOCOL, text, details=details)
+    return ToolError(UPSTREAM_PROTOCOL, text, details=http.details)
 
 
-def _disconnected(text: str, details: JsonObject | None = None) -> ToolError:
-    return ToolError(
-        SOURCE_DISCONNECTED, text, ErrorKind.RETRYABLE, {**(details or {}), "sent": True}
-    )
+def _disconnected(text: str) -> ToolError:
+    return ToolError(SOURCE_DISCONNECTED, text, ErrorKind.RETRYABLE, {"sent": True})
 
 
 def _sign_in(http: HttpFailure, source: str) -> ToolError:
@@ -164,28 +189,18 @@ def _sign_in(http: HttpFailure, source: str) -> ToolError:
         f"{source} answered HTTP {http.status}: its credentials are missing, not valid any more, "
         "or not enough; set them in the headers of the source"
     )
-    details: JsonObject = {"http_status": http.status}
-    return ToolError(NEEDS_SIGN_IN, text, ErrorKind.NEEDS_HUMAN, details)
+    return ToolError(NEEDS_SIGN_IN, text, ErrorKind.NEEDS_HUMAN, http.details)
 
 
-def _busy(http: HttpFailure, source: str, details: JsonObject) -> ToolError:
-    seconds, when = None if http.retry_after is None else _seconds(http.retry_after), ""
-    if seconds is not None:
-        details["retry_after_seconds"] = seconds
-        when = f"; it asks to come back after {seconds} s"
-    text = f"{source} is at capacity (HTTP {http.status}){when}"
-    return ToolError(AT_CAPACITY, text, ErrorKind.RETRYABLE, details)
-
-
-def _seconds(retry_after: str) -> int | None:
-    """What a `Retry-After` asks for: seconds, or a moment; None if it cannot be read."""
-    if retry_after.isascii() and retry_after.isdigit():
-        return int(retry_after[:_LONGEST_NUMBER])
-    try:
-        moment = parsedate_to_datetime(retry_after)
-        return max(0, ceil((moment - datetime.now(UTC)).total_seconds()))
-    except (TypeError, ValueError, OverflowError):
-        return None
+def _busy(http: HttpFailure, status: int, source: str) -> ToolError:
+    """A source that wants to be left alone for a while: called too often, or not able now."""
+    after = http.retry_after_seconds
+    when = "" if after is None else f"; it asks to come back after {after:g} s"
+    if status == _TOO_MANY:
+        text = f"{source} is called too often (HTTP {status}){when}"
+        return ToolError(RATE_LIMITED, text, ErrorKind.RETRYABLE, {**http.details, "sent": True})
+    text = f"{source} cannot answer at the moment (HTTP {status}){when}"
+    return ToolError(SOURCE_FAILED, text, ErrorKind.RETRYABLE, {**http.details, "sent": True})
 
 
 def connect_failure(error: Exception, http: HttpFailure | None, seconds: float) -> ToolError:
@@ -202,9 +217,10 @@ def connect_failure(error: Exception, http: HttpFailure | None, seconds: float) 
     if http is not None and http.asks_sign_in:
         return _sign_in(http, "the server")
     text = _connect_text(cause, http, seconds)
-    if http is not None and http.status is not None:
-        text += f" (HTTP {http.status})"
-    return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+    if http is None or http.status is None:
+        return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE)
+    text += f" (HTTP {http.status})"
+    return ToolError(SOURCE_UNAVAILABLE, text, ErrorKind.RETRYABLE, http.details)
 
 
 def _connect_text(cause: BaseException, http: HttpFailure | None, seconds: float) -> str:

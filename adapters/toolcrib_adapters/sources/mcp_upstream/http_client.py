@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import logging
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -23,15 +23,20 @@ from toolcrib_adapters.sources.mcp_upstream.bounded_response import (
     BoundedResponse,
     UnreadableBodyError,
 )
+from toolcrib_adapters.sources.mcp_upstream.retry_after import retry_after_seconds
 from toolcrib_adapters.sources.mcp_upstream.surrogates import written
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
 
     from toolcrib_adapters.expansion import Secrets
+    from toolcrib_protocol.json_value import JsonObject
 
 _FAILED: Final = 400
 _RESUMES: Final = "last-event-id"
+_SESSION: Final = "mcp-session-id"
+_LOOK: Final = 1_000
+"""How much of what a server says of a bad request is looked at."""
 _BROKEN: Final = 599
 """The status in place of an answer that did not come; no server gives it."""
 _MOST_REMEMBERED: Final = 1_000
@@ -49,17 +54,27 @@ class HttpFailure:
 
     Attributes:
         status: the HTTP status; None if the connection broke.
-        retry_after: when to come back, as the server wrote it.
+        retry_after_seconds: when to come back, if the server says so.
         asks_sign_in: whether the server asks for (other) credentials.
         never_left: whether the request certainly did not reach the server.
-        reason: what broke.
+        reason: what broke, or what the server said.
+        had_session: whether the request named a session at the server.
     """
 
     status: int | None
-    retry_after: str | None = None
+    retry_after_seconds: float | None = None
     asks_sign_in: bool = False
     never_left: bool = False
     reason: str = ""
+    had_session: bool = False
+
+    @property
+    def details(self) -> JsonObject:
+        """What an error tells of it."""
+        told: JsonObject = {} if self.status is None else {"http_status": self.status}
+        if self.retry_after_seconds is not None:
+            told["retry_after_seconds"] = self.retry_after_seconds
+        return told
 
     @property
     def told(self) -> str:
@@ -73,12 +88,14 @@ class HttpFailures:
     Attributes:
         last: the newest one, for a connection that could not be made.
         fatal: set when the connection is of no use any more.
+        gave_session: whether the server named a session.
     """
 
     def __init__(self) -> None:
         self._by_id: dict[object, HttpFailure] = {}
         self.last: HttpFailure | None = None
         self.fatal = anyio.Event()
+        self.gave_session = False
 
     def take(self, request_id: object) -> HttpFailure | None:
         """The failure of a request, if there was one; it is forgotten."""
@@ -141,6 +158,10 @@ class NotingClient(httpx2.AsyncClient):
     ) -> httpx2.Response:
         """The response, its body bounded, or a failed one in its place."""
         response = BoundedResponse.of(await self._answered(request, options))
+        if _SESSION in response.headers:
+            self._failures.gave_session = True
+        if response.status_code == _FAILED and _SESSION in request.headers:
+            await self._look_at_refusal(request, response)
         # A body that cannot be read would end a brittle transport without a word.
         is_read_here = self._is_brittle and isinstance(response, BoundedResponse)
         if stream and not is_read_here:
@@ -169,14 +190,23 @@ class NotingClient(httpx2.AsyncClient):
                 self._failures.fatal.set()
             return httpx2.Response(_BROKEN, request=request)
         if response.status_code >= _FAILED:
-            self._failures.note(
-                _request_id(request), failure_of(response.status_code, response.headers)
-            )
+            failure = failure_of(response.status_code, response.headers)
+            self._failures.note(_request_id(request), failure)
             if self._is_brittle:
                 self._failures.fatal.set()
         elif isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _NotingStream(response.stream, request, self._failures)
         return response
+
+    async def _look_at_refusal(self, request: httpx2.Request, response: httpx2.Response) -> None:
+        """Note what a server says of a bad request: some say so that they know no such session."""
+        with suppress(UnreadableBodyError, httpx2.TransportError):
+            await response.aread()
+            said = response.content[:_LOOK].decode("utf-8", "replace")
+            failure = failure_of(response.status_code, response.headers)
+            self._failures.note(
+                _request_id(request), replace(failure, reason=said, had_session=True)
+            )
 
 
 async def _let_caller_go() -> None:
@@ -217,7 +247,7 @@ def _broken(error: httpx2.TransportError) -> HttpFailure:
 def failure_of(status: int, headers: Mapping[str, str]) -> HttpFailure:
     """What an answer with a failed status says; the names of its headers are in lower case."""
     asks = status in {401, 403} or "www-authenticate" in headers
-    return HttpFailure(status, headers.get("retry-after"), asks_sign_in=asks)
+    return HttpFailure(status, retry_after_seconds(headers), asks_sign_in=asks)
 
 
 class _Redacting(logging.Filter):

@@ -60,5 +60,5 @@ class StateLoss:
 
 def keeps_state(spec: StdioSpec | HttpSpec, wire: Wire) -> bool:
     """Whether a server may keep something for this connection."""
-    # One of 2026-07-28 at an address does not: there is no session that could end.
-    return spec.transport != "http" or not wire.is_modern
+    # At an address it does if it named a session; those of 2026-07-28 never do.
+    return spec.transport != "http" or wire.has_session

@@ -38,6 +38,7 @@ from toolcrib_adapters.sources.mcp_upstream.failures import (
     connect_failure,
     tell_log,
 )
+from toolcrib_adapters.sources.mcp_upstream.forgotten import again_if_forgotten
 from toolcrib_adapters.sources.mcp_upstream.forwarding import HttpAccess, without_headers
 from toolcrib_adapters.sources.mcp_upstream.hearing import Hearing
 from toolcrib_adapters.sources.mcp_upstream.http_client import HttpFailures
@@ -179,28 +180,28 @@ class McpUpstream:
             self._usage.on_use()
             with apart as source:
                 return await source.call(upstream_name, arguments, context)
-        with self._usage.using():
-            return await self._call(upstream_name, arguments, context)
+        patience = context.patience_of_source()
+        ask = partial(self._call, upstream_name, arguments, context, patience)
+        try:
+            with self._usage.using():
+                return await again_if_forgotten(ask)
+        except RequestError as failed:
+            raise self._call_failure(failed, patience.seconds) from failed
 
     async def _call(
-        self, upstream_name: str, arguments: JsonObject, context: CallContext
+        self, upstream_name: str, arguments: JsonObject, context: CallContext, patience: Patience
     ) -> Result:
-        patience = context.patience_of_source()
-        seconds = patience.seconds
         wire = await self._wire_for(context, patience)
         if (own := self._personal.wanted(wire, context)) is not None:
             with own as source:
                 return await source.call(upstream_name, arguments, without_headers(context))
+        named: JsonObject = {"name": upstream_name, "arguments": arguments}
+        params = await self._requests.stamped(wire, named, context)
         tool = f"{upstream_name!r} of {self._record.name!r}"
-        try:
-            named: JsonObject = {"name": upstream_name, "arguments": arguments}
-            params = await self._requests.stamped(wire, named, context)
-            exchange = Exchange(self._record.name, tool, params, context, patience)
-            self._state.called()
-            with self._requests.attribution.making(context):
-                result = await exchange.carry(wire, self._dialogue.desk, self._dialogue.lot)
-        except RequestError as failed:
-            raise self._call_failure(failed, seconds) from failed
+        exchange = Exchange(self._record.name, tool, params, context, patience)
+        self._state.called()
+        with self._requests.attribution.making(context):
+            result = await exchange.carry(wire, self._dialogue.desk, self._dialogue.lot)
         self._attempts.answered()
         if says_unknown_tool(result):
             self._listings.suspect()
@@ -232,15 +233,15 @@ class McpUpstream:
         if (apart := self._apart.wanted(context, method)) is not None:
             with apart as source:
                 return await source.request(method, params, context)
-        seconds = min(context.timeout_seconds, self._longest_call_seconds)
-        patience = Patience(seconds)
+        patience = Patience(min(context.timeout_seconds, self._longest_call_seconds))
         try:
             if method == UNSUBSCRIBE:
                 return await self._requests.unwatch(self._link.present, params, patience)
             with self._usage.using():
-                return await self._request(method, params, context, patience)
+                ask = partial(self._request, method, params, context, patience)
+                return await again_if_forgotten(ask)
         except RequestError as failed:
-            raise self._call_failure(failed, seconds) from failed
+            raise self._call_failure(failed, patience.seconds) from failed
 
     async def _request(
         self, method: str, params: JsonObject, context: CallContext, patience: Patience
@@ -318,6 +319,7 @@ class McpUpstream:
                         try:
                             await self._stay(host, wire, failures, spec.rests_after_seconds)
                         finally:
+                            self._attempts.is_forgotten = wire.traffic.is_forgotten
                             if keeps_state(spec, wire):
                                 self._state.lost()
                     life.deadline = anyio.current_time() + _CLOSE_SECONDS
@@ -329,9 +331,8 @@ class McpUpstream:
     def _connected(
         self, spec: StdioSpec | HttpSpec, failures: HttpFailures
     ) -> AbstractAsyncContextManager[Wire]:
-        access = self._access
+        access, notice = self._access, self._hearing.notice
         ties = ProcessTies(self._record.name, access.household, self._usage, self._keep_stderr)
-        notice = self._hearing.notice
         return connected(Approach(spec, self._secrets, failures, notice, ties, access.reach))
 
     async def _stay(
@@ -342,6 +343,7 @@ class McpUpstream:
 
             async def leave_at(event: anyio.Event) -> None:
                 await event.wait()
+                await wire.traffic.told()
                 tasks.cancel_scope.cancel()
 
             tasks.start_soon(leave_at, wire.ended)
@@ -351,8 +353,8 @@ class McpUpstream:
             tasks.start_soon(self._pulse.keep, wire, self._usage.until_present_calls_end)
             tasks.start_soon(self._requests.watched.keep, wire)
             if wire.tells_changes:
-                ears = self._hearing.ears
-                tasks.start_soon(hear_changes, wire, self._record.name, self._clock, ears)
+                name, ears = self._record.name, self._hearing.ears
+                tasks.start_soon(hear_changes, wire, name, self._clock, ears)
             await self._usage.until_sent_off(idle_seconds)
             tasks.cancel_scope.cancel()
 
@@ -374,7 +376,7 @@ class McpUpstream:
         last_words = f"; it wrote: {self._stderr}" if self._stderr else ""
         failure.message = self._secrets.hidden(failure.message)[:LONGEST_TEXT] + last_words
         is_final = failure.code == INVALID_SETTINGS
-        seconds = inf if is_final else self._attempts.ended(was_ready=self._was_ready)
+        seconds = inf if is_final else self._attempts.ended(failure, was_ready=self._was_ready)
         # What worked until now will most likely be there again soon: callers wait for it.
         if not self._was_ready:
             self._link.down(failure, seconds)
@@ -384,10 +386,10 @@ class McpUpstream:
             await self._report(host, status, failure.message)
             self._listings.wishes.end()
             await anyio.sleep_forever()  # only other settings help, and they make another source
-        retry_at = (self._clock.now() + timedelta(seconds=seconds)).isoformat()
-        await self._report(host, status, failure.message, retry_at)
-        self._listings.wishes.give_up()
         if seconds > 0:
+            retry_at = (self._clock.now() + timedelta(seconds=seconds)).isoformat()
+            await self._report(host, status, failure.message, retry_at)
+            self._listings.wishes.give_up()
             await self._listings.wishes.pause(self._clock, seconds)
         self._link.opening()
 

@@ -29,6 +29,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib_adapters.sources.mcp_upstream.failures import LONGEST_TEXT, RequestError
+from toolcrib_adapters.sources.mcp_upstream.forgotten import Traffic
 from toolcrib_registry.interaction import ABILITIES
 from toolcrib_registry.ports import Progress
 
@@ -98,6 +99,7 @@ class Wire:
 
     Attributes:
         ended: set when the connection is gone or of no use any more.
+        traffic: the requests under way.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Wire:
         secrets: Secrets,
     ) -> None:
         self.ended = dispatcher.ended
+        self.traffic = Traffic()
         self._session = session
         self._dispatcher = dispatcher
         self._failures = failures
@@ -160,6 +163,11 @@ class Wire:
         """Whether the connection speaks the stateless generation (2026-07-28)."""
         return self._session.protocol_version in MODERN_PROTOCOL_VERSIONS
 
+    @property
+    def has_session(self) -> bool:
+        """Whether the server keeps a session for this connection, over HTTP."""
+        return self._failures.gave_session
+
     async def request(
         self,
         method: str,
@@ -197,14 +205,17 @@ class Wire:
             name = encode_header_value(str(params.get("taskId")))
             options.setdefault("headers", {})[MCP_NAME_HEADER] = name
         # Not the SDK's time limit: that one starts only when the server has taken the request.
-        with patience.limit():
-            try:
+        self.traffic.begin()
+        try:
+            with patience.limit():
                 answer: JsonObject = await self._dispatcher.send_raw_request(
                     method, data["params"], options
                 )
-            except MCPError as error:
-                raise self._failed(error, request_id) from error
-            return answer
+                return answer
+        except MCPError as error:
+            raise self._failed(error, request_id) from error
+        finally:
+            self.traffic.end()
         self._failures.take(request_id)
         raise RequestError(types.REQUEST_TIMEOUT, "no answer in time", None, self.is_modern)
 
@@ -216,6 +227,7 @@ class Wire:
         is_signed_out = http is not None and http.status == _SIGN_IN and not self._own_headers
         if failed.is_lost_session or is_signed_out:
             # Nothing will come of this connection any more; the owner makes another one.
+            self.traffic.is_forgotten |= failed.is_lost_session
             self.ended.set()
         return failed
 

@@ -21,6 +21,7 @@ from toolcrib_registry.records import SourceKind, SourceRecord
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+    from pathlib import Path
 
     from anyio.abc import Process
 
@@ -122,8 +123,26 @@ async def bay(spec: JsonObject, environment: Mapping[str, str] | None = None) ->
 @asynccontextmanager
 async def http_server(mode: str, key: str | None = None, port: str = "0") -> AsyncIterator[Server]:
     """A running `sdk_server.py` over HTTP."""
-    command = [sys.executable, "-I", str(HERE / "sdk_server.py"), mode, *([key] if key else [])]
-    async with await anyio.open_process(command, env={**os.environ, "PORT": port}) as process:
+    words = [str(HERE / "sdk_server.py"), mode, *([key] if key else [])]
+    async with _serving(words, {"PORT": port}) as server:
+        yield server
+
+
+@asynccontextmanager
+async def session_server(
+    style: str, port: str = "0", effects: Path | None = None
+) -> AsyncIterator[Server]:
+    """A running `session_server.py`."""
+    more = {"EFFECTS": str(effects)} if effects is not None else {}
+    words = [str(HERE / "session_server.py"), style]
+    async with _serving(words, {"PORT": port, **more}) as server:
+        yield server
+
+
+@asynccontextmanager
+async def _serving(words: list[str], environment: dict[str, str]) -> AsyncIterator[Server]:
+    command = [sys.executable, "-I", *words]
+    async with await anyio.open_process(command, env={**os.environ, **environment}) as process:
         assert process.stdout is not None
         try:
             with anyio.fail_after(PATIENCE):

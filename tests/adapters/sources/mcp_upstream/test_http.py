@@ -12,11 +12,12 @@ import pytest
 
 from tests.adapters.sources.mcp_upstream.bay import Bay, bay, http_server, names
 from toolcrib_protocol.errors import (
-    AT_CAPACITY,
     INVALID_ARGUMENTS,
     NEEDS_INPUT,
     NEEDS_SIGN_IN,
+    RATE_LIMITED,
     SOURCE_DISCONNECTED,
+    SOURCE_FAILED,
     SOURCE_UNAVAILABLE,
     UPSTREAM_PROTOCOL,
     ErrorKind,
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import Json, JsonObject
 
 MODES = ["http", "http-legacy", "sse"]
-IN_ITS_WORDS: JsonObject = {"jsonrpc_code": -32602, "jsonrpc_message": "no such thing"}
+IN_ITS_WORDS: JsonObject = {
+    "http_status": 400,
+    "jsonrpc_code": -32602,
+    "jsonrpc_message": "no such thing",
+}
 RETRYABLE, FATAL, NEEDS_HUMAN = ErrorKind.RETRYABLE, ErrorKind.FATAL, ErrorKind.NEEDS_HUMAN
 
 
@@ -93,19 +98,39 @@ async def test_an_answer_of_several_megabytes_is_read_over_events() -> None:
 
 
 @pytest.mark.promise("mcp-calls-independent")
+@pytest.mark.promise("http-failures-told")
 @pytest.mark.parametrize(
     ("kind", "code", "does", "details"),
     [
-        ("busy", AT_CAPACITY, RETRYABLE, {"http_status": 503, "retry_after_seconds": 7}),
+        (
+            "busy",
+            SOURCE_FAILED,
+            RETRYABLE,
+            {"http_status": 503, "retry_after_seconds": 7.0, "sent": True},
+        ),
         (
             "busy until",
-            AT_CAPACITY,
+            RATE_LIMITED,
             RETRYABLE,
-            {"http_status": 429, "retry_after_seconds": 0},  # that moment has passed,
+            {"http_status": 429, "retry_after_seconds": 90.0, "sent": True},
         ),
-        ("fault", SOURCE_DISCONNECTED, RETRYABLE, {"http_status": 500, "sent": True}),
+        (
+            "busy for ever",
+            RATE_LIMITED,
+            RETRYABLE,
+            {"http_status": 429, "retry_after_seconds": 86_400.0, "sent": True},
+        ),
+        ("busy somehow", RATE_LIMITED, RETRYABLE, {"http_status": 429, "sent": True}),
+        ("forbidden", NEEDS_SIGN_IN, NEEDS_HUMAN, {"http_status": 403}),
+        ("fault", SOURCE_FAILED, RETRYABLE, {"http_status": 500, "sent": True}),
+        ("gateway", SOURCE_FAILED, RETRYABLE, {"http_status": 502, "sent": True}),
         ("refused", UPSTREAM_PROTOCOL, FATAL, {"http_status": 405}),
         ("jsonrpc", INVALID_ARGUMENTS, FATAL, IN_ITS_WORDS),
+        ("html", UPSTREAM_PROTOCOL, FATAL, {"sent": True}),
+        ("empty", UPSTREAM_PROTOCOL, FATAL, {"sent": True}),
+        ("nothing", UPSTREAM_PROTOCOL, FATAL, {"sent": True}),
+        ("accepted", UPSTREAM_PROTOCOL, FATAL, {"sent": True}),
+        ("no end", SOURCE_DISCONNECTED, RETRYABLE, {"sent": True}),
         ("not json", UPSTREAM_PROTOCOL, FATAL, {"sent": True}),
         ("not packed", UPSTREAM_PROTOCOL, FATAL, {"sent": True}),
         ("break off", SOURCE_DISCONNECTED, RETRYABLE, {"sent": True}),
@@ -164,12 +189,12 @@ async def test_credentials_that_expire_make_the_source_need_a_sign_in(mode: str)
         assert (await made.state_after_pause()).status is SourceStatus.NEEDS_SIGN_IN
 
 
-async def test_a_session_that_the_server_forgot_is_made_anew() -> None:
+@pytest.mark.promise("field-o19-lost-session")
+async def test_a_session_that_is_forgotten_again_and_again_is_not_asked_for_ever() -> None:
     async with bay_at("http-legacy") as (_, made):
         with pytest.raises(ToolError, match="nothing was called") as told:
             await made.call("trouble", kind="forgotten")
         assert (told.value.code, told.value.kind) == (SOURCE_UNAVAILABLE, RETRYABLE)
-        await made.host.settled()
         assert (await made.state_after_pause()).status is SourceStatus.READY
 
 

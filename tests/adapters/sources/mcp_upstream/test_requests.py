@@ -127,4 +127,5 @@ async def test_a_refused_request_has_the_words_of_the_server(kind: str) -> None:
             "jsonrpc_code": -32002 if words else -32602,
             "jsonrpc_message": "Resource not found",
             "jsonrpc_data": {"uri": "desk://none"},
+            **({} if words else {"http_status": 400}),
         }

@@ -11,6 +11,7 @@ import pytest
 from tests.adapters.sources.mcp_upstream.bay import bay, http_server
 from toolcrib_protocol.errors import (
     SOURCE_DISCONNECTED,
+    SOURCE_FAILED,
     TOOL_FAILED,
     UPSTREAM_PROTOCOL,
     ToolError,
@@ -25,7 +26,7 @@ from toolcrib_registry.ports import SourceStatus
     [
         ("endless", UPSTREAM_PROTOCOL, "it is longer than 67,108,864 bytes"),
         ("bomb", UPSTREAM_PROTOCOL, "it is longer than 67,108,864 bytes"),
-        ("endless error", SOURCE_DISCONNECTED, "answered HTTP 500"),
+        ("endless error", SOURCE_FAILED, "answered HTTP 500"),
         ("endless redirect", TOOL_FAILED, "Redirect to .* not followed"),
     ],
 )
