@@ -74,6 +74,8 @@ ROWS = (
     Row("toolcrib by name, 2025-11-25", "ours", "bench__echo", is_legacy=True),
     Row("toolcrib `call_tool`, 2026-07-28", "ours", "call_tool"),
     Row("toolcrib `call_tool`, 2025-11-25", "ours", "call_tool", is_legacy=True),
+    Row("FastMCP pooled proxy, 2026-07-28", "pooled", "echo"),
+    Row("FastMCP default proxy, 2026-07-28", "default", "echo"),
     Row("bare SDK gateway, HTTP upstream", "bare", "echo", over_http=True),
     Row("toolcrib by name, HTTP upstream", "ours", "bench__echo", over_http=True),
     Row("FastMCP pooled proxy, HTTP upstream", "pooled", "echo", over_http=True),
@@ -100,7 +102,9 @@ def running(
 ) -> Iterator[Gateway]:
     """The process of that name, ended with the block."""
     if process in FASTMCP:
-        command = [str(python), str(HERE / "fastmcp_proxy.py"), process, url]
+        stdio = [sys.executable, str(HERE / "gateway_processes.py"), "upstream", str(tools)]
+        behind = [url] if url else stdio
+        command = [str(python), str(HERE / "fastmcp_proxy.py"), process, *behind]
     else:
         script = str(HERE / "gateway_processes.py")
         command = [sys.executable, script, process, str(tools), *([url] if url else [])]
@@ -188,7 +192,12 @@ def fastmcp_python(*, is_wanted: bool, has: str | None = None) -> Iterator[Path 
 def measured(options: argparse.Namespace, tools: int, fastmcp: Path | None) -> dict[Row, float]:
     """The median of all rounds, for each row."""
     figures: dict[Row, list[float]] = {}
-    rows = [row for row in ROWS if row.process not in FASTMCP or fastmcp is not None]
+    rows = [
+        row
+        for row in ROWS
+        if (row.process not in FASTMCP or fastmcp is not None)
+        and (options.only in row.title or row.process == "bare")
+    ]
     with running("direct", tools) as shared:
         for row in rows * options.rounds:
             calls = FEW_CALLS if row.process == "default" else options.calls
@@ -207,6 +216,7 @@ def main() -> None:
     parser.add_argument("--tools", type=int, nargs="+", default=[200, 4_000])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-fastmcp", action="store_true")
+    parser.add_argument("--only", default="", help="rows whose title holds this")
     options = parser.parse_args()
     with fastmcp_python(is_wanted=not options.no_fastmcp) as fastmcp:
         columns = {tools: measured(options, tools, fastmcp) for tools in options.tools}
