@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 from anyio import CapacityLimiter, to_thread
-from sqlalchemy import delete, func, select, tuple_, update
+from sqlalchemy import bindparam, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from toolcrib_adapters.stores.sql.table_rules import RULES
@@ -25,11 +25,11 @@ from toolcrib_protocol.errors import ToolError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection, Table
 
     from toolcrib_adapters.retention import Retention
     from toolcrib_adapters.stores.sql.database import Database
-    from toolcrib_adapters.stores.sql.table_rules import TableRule
+    from toolcrib_adapters.stores.sql.table_rules import Condition, TableRule
     from toolcrib_registry.ports import Clock
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ FIRST_SECONDS: Final = 60.0
 """How long a crib runs before it looks for the first time."""
 EVERY_SECONDS: Final = 600.0
 ROWS_AT_ONCE: Final = 500
-_PAGES_AT_ONCE: Final = 500
+_PAGES_AT_ONCE: Final = 200
 _PAUSE_SECONDS: Final = 0.02
 _LEASE_SECONDS: Final = 120.0
 _CHORE: Final = "vacuum"
@@ -78,6 +78,7 @@ class Vacuum:
         self._keep = keep
         self._owner = owner
         self._thread = CapacityLimiter(1)
+        self._leased = 0.0
 
     async def run(self) -> None:
         """Sweep now and then, for ever."""
@@ -98,7 +99,7 @@ class Vacuum:
         if not await self._in_thread(partial(self._lease, _LEASE_SECONDS)):
             return None
         taken = [(rule, await self._swept(rule)) for rule in RULES.values()]
-        await self._in_thread(self._shrink_some)
+        await self._shrink()
         found = await self.look()
         gone = {rule.table.name: rows for rule, rows in taken}
         swept = [replace(each, taken_out=gone[each.table]) for each in found]
@@ -113,28 +114,38 @@ class Vacuum:
         return await to_thread.run_sync(work, limiter=self._thread)
 
     async def _swept(self, rule: TableRule) -> int:
-        total = 0
-        while rule.gone is not None:
-            rows = await self._in_thread(partial(self._take_out, rule))
-            total += rows
-            if rows < ROWS_AT_ONCE:
-                break
-            await self._in_thread(partial(self._lease, _LEASE_SECONDS))
-            # Whoever waits to write has its turn.
-            await anyio.sleep(_PAUSE_SECONDS)
-        return total
-
-    def _take_out(self, rule: TableRule) -> int:
         if rule.gone is None:
             return 0
-        table, now = rule.table, self._clock.now().timestamp()
-        key = tuple_(*table.primary_key.columns)
+        # Once a sweep: to find the millionth record takes longer than to take some out.
+        gone = await self._in_thread(partial(self._condition, rule.gone))
+        total = 0
+        while rows := await self._in_thread(partial(self._take_out, rule.table, gone)):
+            total += rows
+            await self._pause()
+        return total
+
+    async def _pause(self) -> None:
+        """Let whoever waits to write have its turn, and say now and then that we still live."""
+        if self._clock.monotonic() - self._leased > _LEASE_SECONDS / 4:
+            await self._in_thread(partial(self._lease, _LEASE_SECONDS))
+        await anyio.sleep(_PAUSE_SECONDS)
+
+    def _condition(self, gone: Condition) -> ColumnElement[bool]:
+        with self._database.reading() as connection:
+            return gone(connection, self._keep, self._clock.now().timestamp())
+
+    def _take_out(self, table: Table, gone: ColumnElement[bool]) -> int:
+        columns = table.primary_key.columns
+        chosen = select(*columns).where(gone).limit(ROWS_AT_ONCE)
+        # One by one by their keys: SQLite finds rows by a list of pairs only by reading them all.
+        one = delete(table).where(*(column == bindparam(f"k_{column.name}") for column in columns))
         with self._database.writing() as connection:
-            gone = rule.gone(connection, self._keep, now)
-            chosen = select(*table.primary_key.columns).where(gone).limit(ROWS_AT_ONCE)
-            keys = [tuple(row) for row in connection.execute(chosen)]
+            keys = [
+                {f"k_{column.name}": value for column, value in zip(columns, row, strict=True)}
+                for row in connection.execute(chosen)
+            ]
             if keys:
-                connection.execute(delete(table).where(key.in_(keys)))
+                connection.execute(one, keys)
         return len(keys)
 
     def _look(self) -> Sequence[Swept]:
@@ -154,7 +165,7 @@ class Vacuum:
 
     def _lease(self, seconds: float, swept: Sequence[Swept] = ()) -> bool:
         """Hold the chore for some seconds; whether it is ours. With what was done, let it go."""
-        now = self._clock.now().timestamp()
+        now, self._leased = self._clock.now().timestamp(), self._clock.monotonic()
         dialect = sqlite if self._database.is_sqlite else postgresql
         free = {"name": _CHORE, "owner": "", "until": 0.0, "facts": "{}"}
         with self._database.writing() as connection:
@@ -171,21 +182,24 @@ class Vacuum:
             connection.execute(update(chores).where(chores.c.name == _CHORE).values(row))
         return True
 
-    def _shrink_some(self) -> None:
+    async def _shrink(self) -> None:
         """Give free pages of SQLite's file back, some at a time; PostgreSQL does that by itself."""
-        if not self._database.is_sqlite:
-            return
         before = None
-        while (free := self._free_pages()) and free != before:
+        while (free := await self._in_thread(self._free_pages)) and free != before:
             before = free
-            with self._database.writing() as connection:
-                # Each row that is read is a page that is given back; SQLAlchemy sees no rows there.
-                cursor = connection.connection.cursor()
-                cursor.execute(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})")
-                cursor.fetchall()
-                cursor.close()
+            await self._in_thread(self._give_back)
+            await self._pause()
+
+    def _give_back(self) -> None:
+        with self._database.outside_transactions() as connection:
+            # Gives back a page a step; only a script is stepped to its end by the driver.
+            cursor = connection.connection.cursor()
+            cursor.executescript(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})")
+            cursor.close()
 
     def _free_pages(self) -> int:
+        if not self._database.is_sqlite:
+            return 0
         with self._database.reading() as connection:
             pages: int = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
         return pages

@@ -72,7 +72,11 @@ async def _swept(
     if swept is None:
         text = "another process sweeps this database just now; come back in two minutes"
         raise ToolError(STORE_BUSY, text, ErrorKind.RETRYABLE)
-    return swept, await sweeper.rebuild()
+    try:
+        return swept, await sweeper.rebuild()
+    except ToolError as error:
+        session.output.note(f"the file could not be written anew, so it does not shrink: {error}")
+        return swept, False
 
 
 def _size(store: SqlStore) -> int:
