@@ -15,6 +15,7 @@ from tests.adapters.sources.python_functions.desk import ended
 from tests.fake_upstreams import line_server
 from toolcrib_adapters.processes.household import Household
 from toolcrib_adapters.sources.mcp_upstream import McpUpstream
+from toolcrib_adapters.sources.mcp_upstream.backoff import pause_seconds
 from toolcrib_adapters.sources.mcp_upstream.forwarding import HttpAccess
 from toolcrib_protocol.errors import AT_CAPACITY, ToolError
 from toolcrib_registry.hand_clock import HandClock
@@ -267,4 +268,5 @@ async def test_a_source_that_is_known_to_be_dead_fails_at_once_and_says_when_it_
             await made.host.settled()
         with pytest.raises(ToolError, match=r"it is tried again in \d+\.\d s") as told:
             await made.call("echo", limit=PATIENCE)
-        assert told.value.details == {"sent": False, "retry_after_seconds": 3.0}
+        seconds = round(pause_seconds(3, 0.5), 1)
+        assert told.value.details == {"sent": False, "retry_after_seconds": seconds}
