@@ -20,6 +20,12 @@ LIMITS: Final[tuple[Promise, ...]] = (
         "field case O-33",
     ),
     Promise(
+        "list-costs-the-maximum",
+        "The calls of a list run at the same time, their results keep its order and are not "
+        "mixed, and one that is refused takes no other down.",
+        "issue 4, section 2",
+    ),
+    Promise(
         "gate-when-full",
         "At a full gate calls wait or are refused at once, as rules say.",
         "issue 4, section 2",
