@@ -192,7 +192,7 @@ class Gates:
         if not gate.line and gate.has_room(now):
             gate.enter(now)
             return True
-        seconds = max(0.0, min(work.seconds, work.seconds_left))
+        seconds = _may_wait(work)
         why = _full(gate, work)
         if why and gate.may_be_leased:
             # It is not full, its place was only not fetched yet.
@@ -246,6 +246,17 @@ def _leave(gates: Sequence[Gate]) -> None:
     now = anyio.current_time()
     for gate in reversed(gates):
         gate.leave(now)
+
+
+def _may_wait(work: Work) -> float:
+    """How long a call may stand in line: as long as it may take.
+
+    Where something else may answer in its place, no longer than one attempt, which leaves time.
+    """
+    contract = work.record.contract
+    has_stand_in = contract.degraded or contract.equivalents or work.rules.equivalents
+    left = min(work.seconds, work.seconds_left) if has_stand_in else work.seconds_left
+    return max(0.0, left)
 
 
 def _full(gate: Gate, work: Work) -> str:

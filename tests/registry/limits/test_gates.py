@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,7 +18,7 @@ from toolcrib_protocol.errors import (
     ToolError,
 )
 from toolcrib_protocol.result import Result
-from toolcrib_protocol.tool import Contract, Limits
+from toolcrib_protocol.tool import Contract, DegradedForm, Limits
 from toolcrib_registry.call import Call
 from toolcrib_registry.fallback import Fallbacks
 from toolcrib_registry.hand_clock import HandClock
@@ -29,6 +30,8 @@ from toolcrib_registry.views import View
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.ports import CallContext
+    from toolcrib_registry.stages import Onward
+    from toolcrib_registry.work import Work
 
 
 def error_of(result: Result) -> ToolError:
@@ -158,6 +161,30 @@ async def test_a_call_waits_no_longer_than_it_may_take_and_was_not_sent() -> Non
         assert ", and no place came within 0 s; " in error.message
         assert len(provider.called) == 1
         hall.opened.set()
+
+
+@pytest.mark.promise("gate-deadline")
+async def test_a_call_waits_no_longer_than_one_attempt_where_something_else_may_answer() -> None:
+    patient = Contract(group="desk", name="wait")
+    hasty = Contract(group="desk", name="get", degraded=DegradedForm(result=0))
+
+    class Halved:
+        async def carry(self, work: Work, onward: Onward) -> Result:
+            return await onward(replace(work, seconds=0.02))
+
+    calls, provider, _, _ = await gated(
+        patient, hasty, rules={"source:desk": {"max_concurrency": 1}}, outer=(Halved(),)
+    )
+    hall = Hall()
+    provider.tools["wait"] = hall.visit
+    async with anyio.create_task_group() as tasks:
+        for _ in range(2):
+            tasks.start_soon(calls.call, Call("desk/wait"))
+        await hall.filled(1)
+        error = error_of(await calls.call(Call("desk/get")))
+        assert ", and no place came within 0.02 s; " in error.message
+        hall.opened.set()
+    assert hall.begun == 2
 
 
 @pytest.mark.promise("gate-deadline")
