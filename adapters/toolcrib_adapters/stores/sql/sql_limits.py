@@ -88,16 +88,18 @@ class SqlLimits:
         return await to_thread.run_sync(work, limiter=self._threads)
 
     def _lease(self, crib: str, wishes: Mapping[str, Wish], seconds: float) -> dict[str, Grant]:
-        grants = {}
+        decide = partial(_decided, crib, wishes, seconds)
+        with self._database.reading() as connection:
+            changed, grants = decide(_books(connection, [*wishes]), self._now(connection))
+        if not changed and len(grants) == len(wishes):
+            return grants
         with self._database.writing() as connection:
             self._make_books(connection, wishes)
             # Always in one order: two processes that lock the same books never wait in a circle.
-            books = _locked(connection, sorted(wishes))
-            now = self._now(connection)
-            for gate, book in books.items():
-                after, grants[gate] = settled(book, crib, wishes[gate], now, seconds)
-                if after != book:
-                    _write(connection, gate, after)
+            books = _books(connection, sorted(wishes), for_update=True)
+            changed, grants = decide(books, self._now(connection))
+            for gate, book in changed.items():
+                _write(connection, gate, book)
         return grants
 
     def _make_books(self, connection: Connection, gates: Mapping[str, Wish]) -> None:
@@ -113,7 +115,7 @@ class SqlLimits:
         with self._database.writing() as connection:
             connection.execute(delete(limit_boards).where(limit_boards.c.crib == crib))
             gates = sorted(connection.execute(select(limit_books.c.gate)).scalars())
-            for gate, book in _locked(connection, gates).items():
+            for gate, book in _books(connection, gates, for_update=True).items():
                 if crib in book.holdings:
                     _write(connection, gate, book.without(crib))
 
@@ -139,10 +141,24 @@ class SqlLimits:
         return float(connection.execute(select(epoch)).scalar_one())
 
 
-def _locked(connection: Connection, gates: Sequence[str]) -> dict[str, Book]:
-    """The books of these gates, ours until the transaction ends."""
+def _decided(
+    crib: str, wishes: Mapping[str, Wish], seconds: float, books: Mapping[str, Book], now: float
+) -> tuple[dict[str, Book], dict[str, Grant]]:
+    """The books that have to be written, and what is granted."""
+    changed, grants = {}, {}
+    for gate, book in books.items():
+        after, grants[gate] = settled(book, crib, wishes[gate], now, seconds)
+        if after != book:
+            changed[gate] = after
+    return changed, grants
+
+
+def _books(
+    connection: Connection, gates: Sequence[str], *, for_update: bool = False
+) -> dict[str, Book]:
+    """The books of these gates that there are; ours until the transaction ends, if wanted."""
     wanted = select(limit_books).where(limit_books.c.gate.in_(gates)).order_by(limit_books.c.gate)
-    found = connection.execute(wanted.with_for_update()).all()
+    found = connection.execute(wanted.with_for_update() if for_update else wanted).all()
     return {row.gate: _read(parse_json(row.facts)) for row in found}
 
 
