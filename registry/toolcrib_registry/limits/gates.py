@@ -81,7 +81,8 @@ class Gates:
         held = HELD.get()
         if not _entered(gates, () if held is None else held.take(), now):
             try:
-                answer = await self._through(gates, work)
+                # What makes a batch is part of none.
+                answer = await self._through(gates, work, alone=held is not None)
             except ToolError as error:
                 return Result.failed(error)
             if answer is not None:

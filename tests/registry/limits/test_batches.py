@@ -82,12 +82,14 @@ async def desk(
     rules: dict[str, JsonObject] | None = None,
     runs: bool = True,
     outer: tuple[Stage, ...] = (),
+    own: Contract | None = None,
+    together: Contract | None = None,
 ) -> AsyncIterator[Desk]:
     hall_of = Contract(group="desk", name="wait")
     calls, provider, gates, _ = await gated(
         hall_of,
-        single(behaviour, most),
-        many(of_batch or behaviour),
+        own or single(behaviour, most),
+        together or many(of_batch or behaviour),
         rules={"source:desk": {"max_concurrency": 1}, **(rules or {})},
         outer=outer,
     )
@@ -201,6 +203,18 @@ async def test_a_second_leg_of_a_conversation_is_made_by_itself() -> None:
     async with desk() as made:
         await served(made, range(3), interaction=Interaction(state="opaque"))
         assert (made.batches, made.singles) == ([], [0, 1, 2])
+
+
+async def test_tools_that_name_themselves_or_each_other_as_batch_are_called_by_themselves() -> None:
+    form = BatchForm(tool="get", items_argument="items")
+    own = single().model_copy(update={"batch": form})
+    async with desk(own=own) as made:
+        await served(made, range(3))
+        assert sorted(map(str, made.singles)) == ["0", "1", "2"]
+    back = many().model_copy(update={"batch": form})
+    async with desk(together=back) as made:
+        await served(made, range(3))
+        assert made.batches == [[0, 1, 2]]
 
 
 @pytest.mark.promise("batch-merges")
