@@ -45,6 +45,7 @@ HANDLE_META: Final = f"{META_PREFIX}handle"
 DEFAULT_MOST_BYTES: Final = 25_000
 DEFAULT_SECONDS: Final = 3_600.0
 LARGEST_ARGUMENT: Final = 8 * 1024 * 1024
+_LARGE: Final = 2_000_000
 _MOST_PREVIEW: Final = 3_000
 _SMALL_BLOCK: Final = 500
 _MOST_HANDLES: Final = 20
@@ -86,26 +87,31 @@ class KeptResults:
 
     async def _kept(self, work: Work, result: Result, most: int) -> Result:
         room = min(_MOST_PREVIEW, most // 3)
-        contents = await to_thread.run_sync(
-            partial(contents_of, result, room), limiter=self._lookers
-        )
-        kept, why = await self._put(work, contents)
+        is_large = is_larger(result, _LARGE)
+        looked = partial(contents_of, result, room)
+        limiter = self._lookers if is_large else None
+        contents = await to_thread.run_sync(looked, limiter=limiter)
+        kept, why = await self._put(work, contents, is_large=is_large)
         work.trail.note("kept", handle=None if kept is None else kept.name)
         delivered = _delivered(result, _told(contents, kept, why, room), most - room)
         meta: JsonObject = {**result.meta, HANDLE_META: _meta(contents, kept, why)}
         return self._with_shape(replace(delivered, meta=meta), work, result, contents)
 
-    async def _put(self, work: Work, contents: Contents) -> tuple[Kept | None, str]:
+    async def _put(
+        self, work: Work, contents: Contents, *, is_large: bool
+    ) -> tuple[Kept | None, str]:
         """What was kept, or why nothing was."""
         texts = (contents.value, contents.blocks)
         seconds = work.rules.handle_seconds or DEFAULT_SECONDS
         try:
             await self._vault.drop_expired(_DROPPED_AT_ONCE)
             facts = _facts(work, contents)
-            return await self._vault.keep(work.call.caller, texts, facts, seconds), ""
+            caller = work.call.caller
+            kept = await self._vault.keep(caller, texts, facts, seconds, is_large=is_large)
         except ToolError as error:
             _log.warning("a large result of %s was not kept: %s", work.record.tool, error.message)
             return None, error.message
+        return kept, ""
 
     def _with_shape(
         self, delivered: Result, work: Work, result: Result, contents: Contents

@@ -34,6 +34,7 @@ PREFIX: Final = "h_"
 PART_CHARACTERS: Final = 262_144
 _PARTS_A_WRITE: Final = 4
 _AT_ONCE: Final = 2
+_QUICK_AT_ONCE: Final = 8
 _NAME_BYTES: Final = 10
 _SEAL: Final = "handle"
 
@@ -125,17 +126,24 @@ class Vault:
         self._new_name = new_name
         self._coming: dict[str, int] = {}
         self._keepers = CapacityLimiter(_AT_ONCE)
+        self._quick_keepers = CapacityLimiter(_QUICK_AT_ONCE)
         self._workers = CapacityLimiter(_AT_ONCE)
 
     async def keep(
-        self, owner: Caller, texts: Iterable[Iterable[str]], facts: JsonObject, seconds: float
+        self,
+        owner: Caller,
+        texts: Iterable[Iterable[str]],
+        facts: JsonObject,
+        seconds: float,
+        *,
+        is_large: bool = True,
     ) -> Kept:
-        """Keep texts for `seconds`.
+        """Keep texts for `seconds`; what is not so large need not wait for what is.
 
         Raises:
             ToolError: `at_capacity` if too much is kept already; what the store raises.
         """
-        async with self._keepers:
+        async with self._keepers if is_large else self._quick_keepers:
             writing = _Writing(self._new_name(), owner.id, self.now() + seconds)
             try:
                 streams = [await self._write(writing, text) for text in texts]

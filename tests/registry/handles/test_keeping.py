@@ -26,6 +26,7 @@ from toolcrib_registry.handles import HANDLE_META, Ceilings
 from toolcrib_registry.permissions import Caller
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from toolcrib_protocol.json_value import JsonObject
@@ -251,3 +252,24 @@ async def test_a_caller_that_leaves_while_a_result_is_kept_leaves_nothing_behind
         await began.wait()
         tasks.cancel_scope.cancel()
     assert (await desk.store.kept("local", desk.vault.now())).of_all == 0
+
+
+async def test_a_small_result_is_kept_while_enormous_ones_take_their_time(desk: Desk) -> None:
+    stuck, put = anyio.Event(), desk.store.put
+
+    async def slow(handle: str, parts: Mapping[int, bytes], expires: float) -> None:
+        if len(parts) > 1:
+            stuck.set()
+            await anyio.sleep_forever()
+        await put(handle, parts, expires)
+
+    desk.store.put = slow  # type: ignore[method-assign]
+    desk.answers("list", plain("x" * 3_000_000))
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(desk.call)
+        await stuck.wait()
+        desk.answers("list", plain("x" * 60_000))
+        with anyio.fail_after(20):
+            assert handle_of(await desk.call()).startswith("h_")
+        tasks.cancel_scope.cancel()
