@@ -252,6 +252,6 @@ def _refusal(work: Work, memory: _Memory, error: ToolError, age: float) -> ToolE
         if len(written) <= _LONGEST_EXAMPLE:
             details["example"] = example
             lines.append(f"A valid call has arguments like {written}")
-    after = f"after {more} more like this one" if more else "and will be sent"
-    lines.append(f"If something outside has changed, call again, {after}.")
+    after = f" after {more} more like this one" if more else ""
+    lines.append(f"If something outside has changed, call again: it will be sent{after}.")
     return ToolError(REPEATED_CALL, "\n".join(lines), ErrorKind.FATAL, details)
