@@ -72,7 +72,11 @@ class Leases:
                 with anyio.move_on_after(pause):
                     await self._asked.wait()
                 self._asked = anyio.Event()
-                pause = await self._settle()
+                try:
+                    pause = await self._settle()
+                except Exception:  # noqa: BLE001 - a worker's border: the crib lives on
+                    _log.exception("leasing limits failed inside toolcrib")
+                    self.fault, pause = "a fault inside toolcrib", _AFTER_FAULT_SECONDS
         finally:
             with anyio.move_on_after(_LEAVE_SECONDS, shield=True):
                 await self._leave()

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
+from sqlalchemy import update
 
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.stores.sql.database import open_database
 from toolcrib_adapters.stores.sql.schema_version import migrate
 from toolcrib_adapters.stores.sql.sql_limits import SqlLimits
+from toolcrib_adapters.stores.sql.tables import limit_books
 from toolcrib_registry.limits import MemoryLimits
 from toolcrib_registry.ports import Grant, Wish
 
@@ -93,6 +95,18 @@ async def test_tokens_are_taken_once(opened: Open) -> None:
     back = Wish(None, 0.001, 5.0, returned=2)
     await other.lease("b", {GATE: back}, 60)
     assert (await one.lease("a", {GATE: wish}, 60))[GATE].tokens == 2
+
+
+async def test_a_book_that_cannot_be_read_is_begun_anew(tmp_path: Path) -> None:
+    database = open_database(None, tmp_path / "home")
+    migrate(database)
+    store = SqlLimits(database)
+    await store.lease("a", {GATE: slots(3)}, 60)
+    for odd in ("{", "[]", '{"tokens": "x"}'):
+        with database.writing() as connection:
+            connection.execute(update(limit_books).values(facts=odd))
+        assert (await store.lease("b", {GATE: slots(3)}, 60))[GATE].slots == 3
+    database.engine.dispose()
 
 
 async def test_what_a_process_tells_of_its_gates_is_read_by_all_until_it_ends(opened: Open) -> None:

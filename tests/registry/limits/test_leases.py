@@ -38,6 +38,7 @@ class Watched(MemoryLimits):
         self.asked = 0
         self.again = anyio.Event()
         self.is_broken = False
+        self.has_fault = False
 
     async def lease(
         self, crib: str, wishes: Mapping[str, Wish], seconds: float
@@ -57,6 +58,8 @@ class Watched(MemoryLimits):
         await super().tell(crib, gates, seconds)
 
     def _check(self) -> None:
+        if self.has_fault:
+            raise RuntimeError("not a failure of the store")
         if self.is_broken:
             raise ToolError(STORE_UNAVAILABLE, "the disk is full")
 
@@ -199,6 +202,18 @@ async def test_where_the_store_cannot_be_asked_calls_are_refused_with_the_reason
         store.is_broken = False
         assert (await calls.call(Call("desk/wait"))).error is None
         store.is_broken = True
+
+
+async def test_a_fault_of_ours_in_leasing_does_not_end_the_crib() -> None:
+    store, hall = Watched(), Hall()
+    hall.opened.set()
+    store.has_fault = True
+    async with crib(store, "a", hall, {"max_concurrency": 2}) as (calls, _):
+        error = (await calls.call(Call("desk/wait", timeout_seconds=0.05))).error
+        assert error is not None
+        assert "cannot be asked for: a fault inside toolcrib" in error.message
+        store.has_fault = False
+        assert (await calls.call(Call("desk/wait"))).error is None
 
 
 def test_tokens_that_are_not_used_in_time_go_back() -> None:

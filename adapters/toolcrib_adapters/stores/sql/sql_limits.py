@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from sqlalchemy import delete, insert, literal_column, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -159,7 +159,7 @@ def _books(
     """The books of these gates that there are; ours until the transaction ends, if wanted."""
     wanted = select(limit_books).where(limit_books.c.gate.in_(gates)).order_by(limit_books.c.gate)
     found = connection.execute(wanted.with_for_update() if for_update else wanted).all()
-    return {row.gate: _read(parse_json(row.facts)) for row in found}
+    return {row.gate: _read(row.facts) for row in found}
 
 
 def _write(connection: Connection, gate: str, book: Book) -> None:
@@ -174,9 +174,13 @@ def _written(book: Book) -> JsonObject:
     return {"tokens": book.tokens, "at": book.at, "holdings": holdings}
 
 
-def _read(facts: Json) -> Book:
-    """What `_written` wrote."""
-    told = _Facts.model_validate(facts)
+def _read(facts: str) -> Book:
+    """What `_written` wrote; a new book if this process cannot read it."""
+    try:
+        told = _Facts.model_validate_json(facts)
+    except ValidationError:
+        # What is held is put down again with the next renewals, so nothing is lost for long.
+        return Book()
     holdings = {crib: Holding(*one) for crib, one in told.holdings.items()}
     return Book(told.tokens, told.at, holdings)
 
