@@ -26,6 +26,8 @@ _log = logging.getLogger(__name__)
 FILE: Final = "source_habits.json"
 HOT: Final = timedelta(days=3)
 """A weekend."""
+_EXACT: Final = timedelta(minutes=1)
+"""Nobody needs the time of the last call more exactly, and each call would cost a note."""
 _FORGOTTEN: Final = timedelta(days=90)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -65,8 +67,9 @@ class Habits:
 
     def used(self, source: str) -> None:
         """The source was called."""
-        habit = self._known.get(source, Habit())
-        self._put(source, habit.model_copy(update={"used": self._clock.now()}))
+        now, habit = self._clock.now(), self._known.get(source, Habit())
+        if now - habit.used >= _EXACT:
+            self._put(source, habit.model_copy(update={"used": now}))
 
     def is_known(self, record: SourceRecord) -> bool:
         """Whether it was listed with these settings."""

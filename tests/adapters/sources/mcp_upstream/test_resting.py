@@ -270,3 +270,19 @@ async def test_a_source_that_is_known_to_be_dead_fails_at_once_and_says_when_it_
             await made.call("echo", limit=PATIENCE)
         seconds = round(pause_seconds(3, 0.5), 1)
         assert told.value.details == {"sent": False, "retry_after_seconds": seconds}
+
+
+@pytest.mark.promise("life-state-reset")
+async def test_a_failure_after_a_loss_says_so_and_leaves_the_flag_for_the_first_result() -> None:
+    async with bay(line_server()) as made:
+        with pytest.raises(ToolError):
+            await made.call("die")
+        await made.host.settled()
+        await made.state_after_pause()
+        with pytest.raises(ToolError) as told:
+            await made.call("no such tool")
+        assert told.value.details["state_reset"] is True
+        assert (await made.call("echo")).meta[STATE_RESET] is True
+        with pytest.raises(ToolError) as told:
+            await made.call("no such tool")
+        assert "state_reset" not in told.value.details
