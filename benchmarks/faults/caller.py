@@ -63,7 +63,7 @@ class Caller:
         self._http = http
 
     async def ask(self, reference: str, arguments: Any, key: str) -> Answer:
-        """The answer to one call."""
+        """The answer to one call; without a key if it is empty."""
         source, _, name = reference.partition("/")
         asked = self._system.request(source, name, arguments)
         headers = {
@@ -72,7 +72,8 @@ class Caller:
             "mcp-method": "tools/call",
             "mcp-name": asked["name"],
         }
-        params = {**asked, "_meta": {**ENVELOPE, KEY_META: key}}
+        meta = {**ENVELOPE, KEY_META: key} if key else ENVELOPE
+        params = {**asked, "_meta": meta}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         began = time.monotonic()
         # Not the client's own limit, which begins anew with every sign of life.

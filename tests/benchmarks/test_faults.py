@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from benchmarks.faults.arrivals import Attempts
 from benchmarks.faults.caller import Answer
+from benchmarks.faults.drills import drills_table, run_drills
 from benchmarks.faults.figures import Figures
 from benchmarks.faults.intervals import over_seeds, wilson
 from benchmarks.faults.plan import Plan, PlannedCall, Task
@@ -101,6 +102,13 @@ def test_faults_over_both_transports_reach_the_caller_and_the_books_know_what_ha
     assert outcomes["signed_out"].verdict is not Verdict.DONE
     for case in ("reset", "crash"):
         assert (outcomes[case].verdict, outcomes[case].effects) == (Verdict.UNKNOWN, 1)
+
+
+def test_a_killed_upstream_is_stood_in_for_and_serves_again() -> None:
+    drills = run_drills(1)
+    assert len(drills) == 4
+    assert all(len(times) == 1 and times[0] is not None for times in drills.values())
+    assert len([*drills_table(drills)]) == 2 + len(drills)
 
 
 def faulty(tool: str, arguments: Json, way: str, moment: str) -> PlannedCall:
