@@ -88,9 +88,9 @@ async def test_two_processes_begin_ten_calls_a_second_together(database_url: str
     assert len(begun) == 30
     # Thirty calls at ten a second, the first one at once; what is too slow is the machine's affair.
     assert begun[-1] - begun[0] >= 29 / 10 - 0.15
-    # A token that was fetched may be used a moment later, so eleven fit in some second.
+    # One may begin at once, and each process may use a moment later the token that it fetched.
     in_a_second = [sum(start <= one < start + 1 for one in begun) for start in begun]
-    assert max(in_a_second) <= 12
+    assert max(in_a_second) <= 13
 
 
 @pytest.mark.promise("shared-dead")

@@ -310,7 +310,7 @@ async def test_whoever_could_not_begin_in_time_is_refused_at_once() -> None:
     assert error.message.endswith(f"retry after {error.details['retry_after_seconds']:g} s")
     after = error.details["retry_after_seconds"]
     assert isinstance(after, float)
-    assert 99 <= after <= 100
+    assert 90 <= after <= 100
     assert len(provider.called) == 1
 
 
@@ -356,7 +356,7 @@ async def test_a_refusal_halves_the_cap_of_the_source_once_and_successes_raise_i
 @pytest.mark.promise("gate-retry-after")
 async def test_nothing_leaves_before_the_source_wants_to_be_asked_again() -> None:
     calls, provider, gates, _ = await gated()
-    answers = [limited(after=0.2)]
+    answers = [limited(after=0.8)]
     begun: list[float] = []
 
     async def once(arguments: JsonObject, _context: CallContext) -> Result:
@@ -371,7 +371,7 @@ async def test_nothing_leaves_before_the_source_wants_to_be_asked_again() -> Non
     error = error_of(await calls.call(Call("desk/wait", timeout_seconds=0.01)))
     assert ", and none can begin within " in error.message
     await calls.call_many([Call("desk/wait")] * 3)
-    assert all(moment >= begun[0] + 0.2 for moment in begun[1:])
+    assert all(moment >= begun[0] + 0.8 for moment in begun[1:])
     assert len(begun) == 4
 
 
