@@ -54,7 +54,7 @@ class CallTrail:
         rules: what the operator set for it, as soon as that is known.
         attempts: how often the source was asked.
         sent: the arguments of the last attempt.
-        sent_at: when an attempt began that has no answer yet, in seconds since the call began.
+        sent_at: when the last attempt began, in seconds since the call began.
         answer: what came of the last attempt, as the source gave it.
         digest: of the arguments, if a stage needed it; see `argument_digest`.
     """
@@ -67,7 +67,7 @@ class CallTrail:
     rules: CallRules = NO_RULES
     attempts: int = 0
     sent: ReadyArguments | None = None
-    sent_at: float | None = None
+    sent_at: float = 0.0
     answer: Result | None = None
     digest: str = ""
 
@@ -88,11 +88,9 @@ class CallTrail:
         self.note("attempt", number=self.attempts)
 
     def answered(self, result: Result) -> None:
-        """An attempt ended: with an answer, or without having been sent."""
-        facts: JsonObject = {"status": result.status.value}
-        if self.sent_at is not None:
-            facts[UPSTREAM] = round(self.seconds - self.sent_at, 6)
-            self.sent_at = None
+        """The attempt that began last ended: with an answer, or without having been sent."""
+        seconds = round(self.seconds - self.sent_at, 6)
+        facts: JsonObject = {"status": result.status.value, UPSTREAM: seconds}
         self.answer = result
         if result.error is not None:
             facts["code"] = result.error.code
