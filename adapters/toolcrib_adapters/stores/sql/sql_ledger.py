@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from anyio import CapacityLimiter, to_thread
 from sqlalchemy import bindparam, delete, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from toolcrib_adapters.stores.escaped_text import escaped
 from toolcrib_adapters.stores.sql.group_commit import GroupCommit
@@ -18,28 +17,29 @@ from toolcrib_registry.ports import EntryState, LedgerEntry
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from sqlalchemy import Connection, Delete, Insert, Row
+    from sqlalchemy import Connection, CursorResult, Delete, Insert, Row
 
     from toolcrib_adapters.stores.sql.database import Database
 
 _READERS: Final = 2
+_IF_NEW: Final = " ON CONFLICT DO NOTHING RETURNING id"
 _WITHOUT_ANSWER: Final = tuple(column for column in ledger.c if column.name != "answer")
 
 
 class _Written:
     """A statement as the driver takes it: a third of the work of one that is put together anew."""
 
-    def __init__(self, statement: Insert | Delete, database: Database) -> None:
-        """A statement whose parameters are all plain values."""
+    def __init__(self, statement: Insert | Delete, database: Database, more: str = "") -> None:
+        """A statement whose parameters are all plain values, and what comes after it."""
         compiled = statement.compile(dialect=database.engine.dialect)
-        self._text = str(compiled)
+        self._text = f"{compiled}{more}"
         self._order: Sequence[str] | None = compiled.positiontup if compiled.positional else None
 
-    def execute(self, connection: Connection, values: dict[str, Any]) -> None:
+    def execute(self, connection: Connection, values: dict[str, Any]) -> CursorResult[Any]:
         """Carry it out."""
         order = self._order
         given = values if order is None else tuple(values[name] for name in order)
-        connection.exec_driver_sql(self._text, given)
+        return connection.exec_driver_sql(self._text, given)
 
 
 class SqlLedger:
@@ -49,10 +49,10 @@ class SqlLedger:
         self._database = database
         self._writer = GroupCommit(database)
         self._readers = CapacityLimiter(_READERS)
-        dialect = sqlite if database.is_sqlite else postgresql
-        self._insert_new = dialect.insert(ledger).on_conflict_do_nothing().returning(ledger.c.id)
-        # Every call that may write passes these two, so they are put into words once.
+        # Every call that may write passes these, so they are put into words once. Both databases
+        # know the addition; SQLAlchemy's own would have every crib load PostgreSQL's dialect.
         self._insert = _Written(insert(ledger), database)
+        self._insert_new = _Written(insert(ledger), database, _IF_NEW)
         self._delete = _Written(delete(ledger).where(ledger.c.id == bindparam("id")), database)
 
     async def begin(self, entry: LedgerEntry) -> LedgerEntry | None:
@@ -108,7 +108,7 @@ class SqlLedger:
         if entry.key is None:
             self._insert.execute(connection, _escaped_row(entry))
             return None
-        if connection.execute(self._insert_new, _row(entry)).first() is not None:
+        if self._insert_new.execute(connection, _escaped_row(entry)).first() is not None:
             return None
         same = (ledger.c.caller == entry.caller) & (ledger.c.key == entry.key)
         found = connection.execute(select(ledger).where(same)).one_or_none()
@@ -163,7 +163,7 @@ def _escaped_row(entry: LedgerEntry) -> dict[str, Any]:
     return {
         "id": escaped(entry.id),
         "caller": escaped(entry.caller),
-        "key": None,
+        "key": None if entry.key is None else escaped(entry.key),
         "tool": escaped(entry.tool),
         "version": entry.version,
         "digest": entry.digest,
