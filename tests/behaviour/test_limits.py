@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
+from tests.registry.cribs import NOW
 from tests.registry.limits.halls import ruled
 from toolcrib_adapters.main import open_crib, open_store
 from toolcrib_adapters.settings import CribSettings
 from toolcrib_protocol.errors import AT_CAPACITY
+from toolcrib_protocol.names import ToolId
+from toolcrib_protocol.overlay import Overlay
+from toolcrib_protocol.tool import BatchForm
 from toolcrib_registry.call import Call
 from toolcrib_registry.catalogue import Catalogue
+from toolcrib_registry.limits.batch_items import BATCHED_META
+from toolcrib_registry.overlaying import put_overlay
 from toolcrib_registry.publishing import register
 from toolcrib_registry.records import SourceKind, SourceRecord
 
@@ -91,3 +98,29 @@ async def test_a_fast_call_is_answered_while_fifty_slow_ones_run_and_a_pipe_is_b
                     result = await crib.calls.call(call)
                     assert result.unwrap() == {"number": number}
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.promise("batch-merges")
+async def test_calls_that_wait_for_a_server_are_made_together_where_an_overlay_says_how(
+    tmp_path: Path,
+) -> None:
+    home = await home_of(tmp_path, ["a"], {"source:a": {"max_concurrency": 1}})
+    # `echo` gives back what it is given: each item is its own result.
+    form = BatchForm(tool="echo", items_argument="results")
+    overlays = {"gather": Overlay(read_only=True, batch=form), "echo": Overlay(read_only=True)}
+    async with open_crib(home) as crib:
+        with anyio.fail_after(90):
+            await listed(crib, ["a"])
+            for name, overlay in overlays.items():
+                tool = ToolId("a", name)
+                await crib.catalogue.change(
+                    partial(put_overlay, tool=tool, overlay=overlay, now=NOW)
+                )
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(crib.calls.call, Call("a/nap", {"seconds": 1}))
+                while not any(state.running for state in crib.gates.states()):
+                    await anyio.wait_all_tasks_blocked()
+                calls = [Call("a/gather", {"of": 1, "number": number}) for number in range(5)]
+                results = await crib.calls.call_many(calls)
+    assert [result.data for result in results] == [{"of": 1, "number": n} for n in range(5)]
+    assert [result.meta[BATCHED_META] for result in results] == [5] * 5

@@ -109,7 +109,17 @@ def _show(session: Session, told: Sequence[tuple[str, GateState]]) -> None:
         session.output.document({"limits": [*rows]})
         return
     session.output.table(
-        ("scope", "running", "cap", "waiting", "refused", "a second", "each takes", "why"),
+        (
+            "scope",
+            "running",
+            "cap",
+            "waiting",
+            "refused",
+            "tokens",
+            "a second",
+            "each takes",
+            "why",
+        ),
         [_row(state) for _, state in told],
         empty=_EMPTY,
     )
@@ -123,6 +133,7 @@ def _row(state: GateState) -> list[str]:
         "" if state.cap is None else str(state.cap),
         str(state.waiting),
         str(state.refused),
+        "" if state.tokens is None else f"{state.tokens:g}",
         f"{state.calls_per_second:g}",
         takes,
         state.why,
