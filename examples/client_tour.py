@@ -58,7 +58,7 @@ async def call(crib: Crib) -> None:
 # region: errors
 async def fail(crib: Crib) -> None:
     """A failure is a result, too; unwrapping it raises an error of the class of its code."""
-    result = await crib.call("stock-room__check_stock", {"number": 608})
+    result = await crib.call("stock-room__check_stock", {"number": "BB-608", "count": "many"})
     try:
         result.unwrap()
     except InvalidArguments as error:
