@@ -15,7 +15,7 @@ import anyio
 from anyio import to_thread
 
 from toolcrib_protocol.errors import ErrorKind, ToolError
-from toolcrib_registry.call_recording import EndedCall, record_of
+from toolcrib_registry.call_recording import EndedCall, lightened, record_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -69,7 +69,8 @@ class CallBook:
             return
         now, seconds = self._clock.now().timestamp(), trail.seconds
         captured = self._captures is not None and self._captures.wants(trail.rules, now)
-        self._ended.append(EndedCall(call, trail, result, now - seconds, seconds, captured))
+        ended = EndedCall(call, trail, result, now - seconds, seconds, captured)
+        self._ended.append(ended if captured else lightened(ended))
         self._came.set()
 
     @asynccontextmanager

@@ -6,7 +6,7 @@ chose are cut. Used by `call_book.py`, off the path of the call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
@@ -30,8 +30,8 @@ CANCELLED: Final = "cancelled"
 _BYTES_A_TOKEN: Final = 4
 """For sizes in records; `budget.py` reads the text, which costs more than the rest of a record."""
 _DIGEST_LENGTH: Final = 32
-_MOST_WEIGHED: Final = 1_000_000
-"""Of results with more characters in their blocks only these are counted."""
+_MOST_WEIGHED: Final = 100_000
+"""Results with more characters in their blocks are let go: only these are counted."""
 _LONGEST_NAME: Final = 200
 _LONGEST_FACT: Final = 100
 _MOST_STEPS: Final = 60
@@ -50,6 +50,7 @@ class EndedCall:
         began: seconds since 1970.
         seconds: how long it took.
         is_captured: whether what went over the wire is kept.
+        size: of the result in characters, where it was let go because it is large.
     """
 
     call: Call
@@ -58,6 +59,17 @@ class EndedCall:
     began: float
     seconds: float
     is_captured: bool = False
+    size: int | None = None
+
+
+def lightened(ended: EndedCall) -> EndedCall:
+    """The same without what is large: many may wait to be written."""
+    ended.trail.answer = None
+    result = ended.result
+    size = 0 if result is None else _size(result)
+    if result is None or size <= _MOST_WEIGHED:
+        return ended
+    return replace(ended, result=replace(result, content=(), data=None), size=size)
 
 
 def record_of(ended: EndedCall) -> CallRecord:
@@ -84,7 +96,7 @@ def _facts(ended: EndedCall) -> JsonObject:
     call, trail = ended.call, ended.trail
     facts: JsonObject = {"arguments": _weighed(call.arguments)}
     if ended.result is not None:
-        facts["result"] = _weighed_result(ended.result)
+        facts["result"] = _weighed(delivered(ended.result), ended.size)
         facts["marks"] = _marks(ended.result)
     facts["attempts"] = trail.attempts
     facts["waited_seconds"] = _summed(trail.steps, WAITED)
@@ -108,17 +120,18 @@ def delivered(result: Result) -> JsonObject:
     return {"data": result.data, "content": [*result.content]}
 
 
-def _weighed_result(result: Result) -> JsonObject:
+def _size(result: Result) -> int:
     texts = (text for block in result.content for text in block.values() if isinstance(text, str))
-    size = sum(map(len, texts))
-    if size <= _MOST_WEIGHED:
-        return _weighed(delivered(result))
-    # Writing it once more would hold the interpreter, and with it other calls, for too long.
-    return {"bytes": size, "tokens": -(-size // _BYTES_A_TOKEN), "digest": None}
+    return sum(map(len, texts))
 
 
-def _weighed(value: Json) -> JsonObject:
-    """Size, about how many tokens that is, and a digest that tells equal ones."""
+def _weighed(value: Json, size: int | None = None) -> JsonObject:
+    """Size, about how many tokens that is, and a digest that tells equal ones.
+
+    Only the size of what was let go is known.
+    """
+    if size is not None:
+        return {"bytes": size, "tokens": -(-size // _BYTES_A_TOKEN), "digest": None}
     try:
         written = dump_json(value).encode()
     except ToolError:
