@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from pydantic import BaseModel, ValidationError
-from sqlalchemy import delete, insert, literal_column, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import bindparam, delete, insert, literal_column, select, text, update
 
-from toolcrib_adapters.stores.sql.tables import limit_boards, limit_books
+from toolcrib_adapters.stores.sql.tables import AnyText, limit_boards, limit_books
 from toolcrib_protocol.json_value import dump_json, parse_json
 from toolcrib_registry.limits.lease_terms import Book, Holding, settled
 
@@ -31,6 +30,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# The same words for both kinds of database, without loading the dialect of either.
+_MAKE: Final = text(
+    "INSERT INTO limit_books (gate, facts) VALUES (:gate, :facts) ON CONFLICT DO NOTHING"
+).bindparams(bindparam("gate", type_=AnyText()))
 _SQLITE_NOW: Final = "(julianday('now') - 2440587.5) * 86400.0"
 _POSTGRESQL_NOW: Final = "extract(epoch from clock_timestamp())"
 
@@ -108,8 +111,7 @@ class SqlLimits:
         for gate in sorted(missing):
             row = {"gate": gate, "facts": dump_json(_written(Book()))}
             # Another process may make it in the same moment.
-            making = sqlite.insert if self._database.is_sqlite else postgresql.insert
-            connection.execute(making(limit_books).values(row).on_conflict_do_nothing())
+            connection.execute(_MAKE, row)
 
     def _give_back(self, crib: str) -> None:
         with self._database.writing() as connection:
