@@ -55,6 +55,7 @@ class CallTrail:
         attempts: how often the source was asked.
         sent: the arguments of the last attempt.
         sent_at: when the last attempt began, in seconds since the call began.
+        is_out: whether an attempt is under way: what it does nobody knows yet.
         answer: what came of the last attempt, as the source gave it.
         digest: of the arguments, if a stage needed it; see `argument_digest`.
     """
@@ -68,6 +69,7 @@ class CallTrail:
     attempts: int = 0
     sent: ReadyArguments | None = None
     sent_at: float = 0.0
+    is_out: bool = False
     answer: Result | None = None
     digest: str = ""
 
@@ -85,6 +87,7 @@ class CallTrail:
         self.attempts += 1
         self.sent = arguments
         self.sent_at = self.seconds
+        self.is_out = True
         self.note("attempt", number=self.attempts)
 
     def answered(self, result: Result) -> None:
@@ -92,6 +95,7 @@ class CallTrail:
         seconds = round(self.seconds - self.sent_at, 6)
         facts: JsonObject = {"status": result.status.value, UPSTREAM: seconds}
         self.answer = result
+        self.is_out = False
         if result.error is not None:
             facts["code"] = result.error.code
             if isinstance(left := result.error.details.get("sent"), bool):

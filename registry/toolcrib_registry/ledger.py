@@ -216,7 +216,7 @@ class Ledger:
 def _outcome(work: Work, result: Result | None) -> _Outcome:
     trail = work.trail
     if result is None:
-        if trail.sent_at is not None:
+        if trail.is_out:
             return _Outcome.UNKNOWN
         result = trail.answer
     if result is None or isinstance(result.interim, InputRequired):
