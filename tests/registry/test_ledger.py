@@ -9,11 +9,13 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from tests.registry.cribs import raw_tool
 from tests.registry.ledger_cribs import Street, order
 from toolcrib_protocol.call_meta import REPLAYED_META
 from toolcrib_protocol.errors import (
     ANSWER_NOT_KEPT,
     AT_CAPACITY,
+    INVALID_JSON,
     KEY_CONFLICT,
     OUTCOME_UNKNOWN,
     SOURCE_DISCONNECTED,
@@ -412,10 +414,11 @@ async def test_an_answer_that_cannot_be_written_down_is_delivered_all_the_same(
     assert entry.state is EntryState.RUNNING
 
 
-async def test_arguments_that_json_cannot_write_are_refused(street: Street) -> None:
+async def test_arguments_that_json_cannot_write_are_refused(tmp_path: pathlib.Path) -> None:
+    street = Street(tmp_path, offered=(raw_tool("order", {"item": {}}),))
     calls = await street.crib()
-    told = await calls.call(order("k", item="tea", many=[]))
-    assert told.is_error
+    told = await calls.call(order("k", item=float("nan")))
+    assert code(told) == INVALID_JSON
     assert street.shop.orders == []
 
 
