@@ -76,6 +76,7 @@ ROWS = (
     Row("toolcrib `call_tool`, 2025-11-25", "ours", "call_tool", is_legacy=True),
     Row("FastMCP pooled proxy, 2026-07-28", "pooled", "echo"),
     Row("FastMCP default proxy, 2026-07-28", "default", "echo"),
+    Row("toolcrib by name, a write, 2026-07-28", "ours", "bench__store"),
     Row("bare SDK gateway, HTTP upstream", "bare", "echo", over_http=True),
     Row("toolcrib by name, HTTP upstream", "ours", "bench__echo", over_http=True),
     Row("FastMCP pooled proxy, HTTP upstream", "pooled", "echo", over_http=True),

@@ -50,17 +50,21 @@ SCHEMA: dict[str, Any] = {
 
 
 def tools(number: int) -> list[types.Tool]:
-    """`echo`, and others to make the list long."""
+    """`echo`, which says that it only reads, `store`, which says nothing, and others for length."""
     fillers = (
         types.Tool(
             name=f"filler_{n}",
             description=f"Stands in a long list as number {n} and is never called.",
             input_schema=SCHEMA,
         )
-        for n in range(number - 1)
+        for n in range(number - 2)
     )
-    echo = types.Tool(name="echo", description="Sends text back.", input_schema=SCHEMA)
-    return [echo, *fillers]
+    reads = types.ToolAnnotations(read_only_hint=True)
+    echo = types.Tool(
+        name="echo", description="Sends text back.", input_schema=SCHEMA, annotations=reads
+    )
+    store = types.Tool(name="store", description="Keeps a text.", input_schema=SCHEMA)
+    return [echo, store, *fillers][:number]
 
 
 def echo_server(number: int) -> Server[Any]:
