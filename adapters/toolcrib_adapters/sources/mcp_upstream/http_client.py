@@ -104,8 +104,12 @@ class HttpFailures:
     def note(self, request_id: object, failure: HttpFailure) -> None:
         """Remember what came back instead of the answer to a request, if it has an id."""
         self.last = failure
-        if request_id is not None and len(self._by_id) < _MOST_REMEMBERED:
-            self._by_id[request_id] = failure
+        if request_id is None:
+            return
+        if len(self._by_id) >= _MOST_REMEMBERED:
+            # Nobody has asked for the oldest one, and nobody will.
+            del self._by_id[next(iter(self._by_id))]
+        self._by_id[request_id] = failure
 
 
 def _request_id(request: httpx2.Request) -> object:
