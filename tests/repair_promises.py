@@ -42,6 +42,11 @@ REPAIR: Final = (
         "issue 4, section 2",
     ),
     Promise(
+        "repair-doubtful",
+        "A number whose comma means something else elsewhere is repaired only for tools that read.",
+        "issue 4, section 2",
+    ),
+    Promise(
         "repair-rejection",
         "A source's own refusal that names an argument and a type leads to other arguments of the "
         "same meaning, if they fit the published schema.",

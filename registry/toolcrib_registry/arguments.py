@@ -98,7 +98,10 @@ def _may_be_sent(record: VersionRecord, mended: Repaired, mode: RepairMode) -> b
 
     Where a call may destroy something, and where the operator is strict, only what needed no guess.
     """
-    is_careful = mode is RepairMode.STRICT or record.contract.behaviour.destructive is True
+    behaviour = record.contract.behaviour
+    is_careful = mode is RepairMode.STRICT or behaviour.destructive is True
+    if mended.is_doubtful and behaviour.read_only is not True:
+        return False
     return mended.is_certain or not is_careful
 
 

@@ -39,6 +39,7 @@ TRIP: JsonObject = {
         "distance_km": {"type": "number", "description": "How far it may be."},
         "currency": {"type": "string", "default": "EUR"},
         "stars": {"type": "integer", "maximum": 5},
+        "code": {"enum": ["EUR", "USD", "AUD", "on", "off"]},
         "rooms": {"type": "array", "items": WHOLE, "minItems": 1},
     },
     "required": ["city", "currency"],
@@ -102,7 +103,6 @@ def of(**values: Json) -> JsonObject:
         (of(place={"zip_code": "1"}), of(place={"zipCode": "1"})),
         # Too much, too little.
         (of(reasoning="because"), GOLD),
-        (of(anything={"no": "property takes an object"}, place={}), of(place={})),
         (of(nights=None), {"city": "Paris", "currency": "USD"}),
         ({"city": "Paris"}, {"city": "Paris", "currency": "EUR"}),
         # Listed values.
@@ -133,6 +133,13 @@ def test_what_can_be_meant_in_one_way_only_is_taken_so(given: Json, meant: JsonO
     "given",
     [
         {"nights": 3},
+        of(dry_run=True),
+        of(filter="id=3"),
+        of(City="Rome"),
+        of(reasoning={"not": "prose"}),
+        of(code="UAD"),
+        of(code="SUD"),
+        of(code="ofn"),
         {"town": "Paris", "currency": "USD"},
         of(sort_order="cheapest"),
         of(sort_order="price"),
@@ -206,6 +213,7 @@ def test_the_callers_own_value_stays_as_it_was() -> None:
     ("names", "given"),
     [
         (["active"], "inactive"),
+        (["created_by", "creates_by"], "create_by"),
         (["async"], "sync"),
         (["descending"], "ascending"),
         (["source_id"], "source_ip"),
@@ -413,6 +421,28 @@ async def test_a_destructive_call_is_not_made_with_guesses_but_told_what_would_f
     assert provider.called == []
     await calls.call(Call("desk/wipe", {"path": "/a", "count": "1000"}))
     assert provider.called == [("wipe", {"path": "/a", "count": 1000})]
+
+
+@pytest.mark.promise("repair-doubtful")
+@pytest.mark.parametrize(
+    ("is_read_only", "given", "sent"),
+    [
+        (True, "1,000", 1000),
+        (False, "1,000", None),
+        (False, "1,000,000", 1000000),
+        (False, "1,000.5", 1000.5),
+    ],
+)
+async def test_a_number_that_is_another_one_elsewhere_is_not_sent_where_it_may_do_harm(
+    is_read_only: bool, given: str, sent: float | None
+) -> None:
+    hints: JsonObject = {"annotations": {"readOnlyHint": is_read_only, "destructiveHint": False}}
+    calls, provider, _ = await desk(raw_tool("pay", {"amount": {"type": "number"}}, hints))
+    result = await calls.call(Call("desk/pay", {"amount": given}))
+    assert [arguments for _, arguments in provider.called] == (
+        [] if sent is None else [{"amount": sent}]
+    )
+    assert result.is_error is (sent is None)
 
 
 @pytest.mark.promise("field-o09-text")

@@ -45,6 +45,11 @@ class Repaired:
         """Whether nothing at all had to be guessed."""
         return all(repair.is_certain for repair in self.repairs)
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it is harmless only where the call is."""
+        return any(repair.is_doubtful for repair in self.repairs)
+
 
 def repair(
     given: Json,
@@ -162,7 +167,8 @@ def _mend_value(
         left = checker.check(draft.values)
         if not left or _is_better(left, faults, path):
             told = f"read as {reading.what}"
-            draft.note(path, told, is_certain=reading.is_certain)
+            certain, doubtful = reading.is_certain, reading.is_doubtful
+            draft.note(path, told, is_certain=certain, is_doubtful=doubtful)
             return left
         draft.put(path, value)
     return faults

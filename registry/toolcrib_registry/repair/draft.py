@@ -27,11 +27,13 @@ class ArgumentRepair:
         pointer: where, as JSON Pointer into the arguments.
         what: a phrase.
         is_certain: whether nothing at all had to be guessed.
+        is_doubtful: whether it is harmless only where the call is.
     """
 
     pointer: str
     what: str
     is_certain: bool = True
+    is_doubtful: bool = False
 
     def __str__(self) -> str:
         return f"{self.pointer or 'the arguments'}: {self.what}"
@@ -60,6 +62,6 @@ class Draft:
         """Replace the value at a path that is not the root."""
         cast("dict[str | int, Json]", self.at(path[:-1]))[path[-1]] = value
 
-    def note(self, path: Path, what: str, *, is_certain: bool) -> None:
+    def note(self, path: Path, what: str, *, is_certain: bool, is_doubtful: bool = False) -> None:
         """Write down a repair."""
-        self.repairs.append(ArgumentRepair(pointer(path), what, is_certain))
+        self.repairs.append(ArgumentRepair(pointer(path), what, is_certain, is_doubtful))

@@ -7,13 +7,13 @@ the schema admits never come here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.json_value import dump_json, parse_json
 from toolcrib_registry.repair.loose_json import read_loose_json
-from toolcrib_registry.repair.near_names import folded, near_name, same_name
+from toolcrib_registry.repair.near_names import folded, near_value, same_name
 from toolcrib_registry.repair.schema_parts import type_of
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class Reading:
     value: Json
     what: str
     is_certain: bool = True
+    is_doubtful: bool = False
+    """Whether somewhere in the world it would be read in another way."""
 
 
 def readings(value: Json, name: str, place: Place) -> list[Reading]:
@@ -110,7 +112,7 @@ def _listed_value(value: str, place: Place) -> Reading | None:
     same = same_name(value, texts)
     if same is not None:
         return Reading(same, f"{same!r}, which is spelt a little differently", is_certain=False)
-    near = near_name(value, texts) if folded(value) else None
+    near = near_value(value, texts) if folded(value) else None
     if near is not None:
         return Reading(near, f"{near!r}, the only value that is spelt alike", is_certain=False)
     return None
@@ -136,10 +138,10 @@ def _number(text: str, name: str, place: Place) -> Reading | None:
     if _NUMBER.fullmatch(text):
         return _as_number(text, place, "the number in the text")
     if _GROUPED.fullmatch(text):
+        found = _as_number(text.replace(",", ""), place, "the number without commas")
         # Where a comma stands before fractions, "1,000" is another number.
-        return _as_number(
-            text.replace(",", ""), place, "the number without commas", is_certain=False
-        )
+        is_doubtful = text.count(",") == 1 and "." not in text and "number" in place.types
+        return found and replace(found, is_certain=False, is_doubtful=is_doubtful)
     with_unit = _WITH_UNIT.fullmatch(text)
     if with_unit and _is_its_unit(with_unit[2], name, place):
         what = f"the number, whose unit {with_unit[2]!r} is the one that is asked for"

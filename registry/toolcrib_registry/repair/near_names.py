@@ -50,7 +50,26 @@ def near_name(name: str, known: Iterable[str]) -> str | None:
     if len(ranked) > 1 and ranked[0][0] - ranked[1][0] < AHEAD:
         return None
     best = ranked[0][1]
+    if sum(_is_one_edit_from(name, other) for other in others) > 1:
+        return None
     return best if _is_misspelling(name, best) else None
+
+
+def near_value(text: str, known: Iterable[str]) -> str | None:
+    """The only listed value that `text` can be a misspelling of; short ones are codes."""
+    found = near_name(text, known)
+    return found if found is not None and len(folded(found)) > _SHORT else None
+
+
+def _is_one_edit_from(name: str, other: str) -> bool:
+    """Whether one letter more, less, other, or two neighbours exchanged make one of the other."""
+    mine, theirs = folded(name), folded(other)
+    while mine and theirs and mine[0] == theirs[0]:
+        mine, theirs = mine[1:], theirs[1:]
+    while mine and theirs and mine[-1] == theirs[-1]:
+        mine, theirs = mine[:-1], theirs[:-1]
+    is_swap = len(mine) == 2 and mine == theirs[::-1]  # noqa: PLR2004 - two neighbours
+    return is_swap or max(len(mine), len(theirs)) <= 1
 
 
 def _likeness(name: str, other: str) -> float:

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 _NOISE: Final = frozenset(
     {
         "reasoning", "reason", "thought", "thoughts", "thinking", "confidence", "explanation",
-        "rationale", "justification", "toolcallid", "callid", "requestid", "isbackground",
-        "waitforprevious", "chainofthought",
+        "rationale", "justification", "toolcallid", "waitforprevious", "chainofthought",
     }
 )  # fmt: skip
-"""What models add to calls for themselves; folded."""
+"""What models write beside their calls for themselves; folded."""
 _LONGEST_SHOWN: Final = 60
 
 
@@ -84,7 +83,10 @@ class ObjectRepair:
                 self._draft.note((*self._path, name), told, is_certain=False)
 
     def leave_out(self, untouchable: Collection[str]) -> None:
-        """Leave out what only the model itself can have meant.
+        """Leave out what only the model itself can have meant: its own prose.
+
+        Nothing else, whatever the schema says: a `dry_run` or a `filter` that the tool does not
+        know would have changed what the call does.
 
         Args:
             untouchable: folded names that are never left out.
@@ -92,19 +94,13 @@ class ObjectRepair:
         if self._is_open:
             return
         for name in self._unknown:
-            plain = folded(name)
-            if plain in untouchable or not (plain in _NOISE or self._fits_nowhere(name)):
+            plain, value = folded(name), self._values[name]
+            is_prose = plain in _NOISE and isinstance(value, str | int | float)
+            if plain in untouchable or not is_prose:
                 continue
             del self._values[name]
             told = "left out: the tool has no such argument"
             self._draft.note((*self._path, name), told, is_certain=False)
-
-    def _fits_nowhere(self, name: str) -> bool:
-        """Whether no property that is not given could be meant by an unknown one, or hold it."""
-        unset = self._unset
-        if near_name(name, unset) or same_name(name, unset):
-            return False
-        return not any(self._could_take(target, name) for target in unset)
 
     def drop_unset(self) -> None:
         """Leave out nulls of optional properties whose schemas admit no null."""
