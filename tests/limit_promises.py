@@ -67,7 +67,7 @@ LIMITS: Final[tuple[Promise, ...]] = (
     Promise(
         "shared-cap",
         "A cap that a rule or contract sets holds exactly over all processes of a home, and a "
-        "process that goes without gets its share as calls end.",
+        "process that goes without gets its share as calls end, and what is idle soon.",
         "issue 4, section 2",
     ),
     Promise(

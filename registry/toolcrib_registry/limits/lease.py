@@ -44,6 +44,8 @@ class Lease:
         self._tokens_until = -inf
         self._share: int | None = None
         self._last_full = -inf
+        self._wanted = 0
+        self._is_booked = False
 
     def allows(self, running: int, now: float) -> bool:
         """Whether one more call may go through."""
@@ -77,6 +79,7 @@ class Lease:
             self._last_full = now
         is_idle = now - self._last_full > IDLE_SECONDS
         slots = 0 if cap is None else min(cap, busy if is_idle else max(busy, self.slots))
+        self._wanted = slots
         returned = self._returned(now)
         return Wish(
             cap,
@@ -103,6 +106,7 @@ class Lease:
     def granted(self, grant: Grant, asked_at: float, now: float, seconds: float) -> None:
         """Take over what was granted; the time counts from before it was asked for."""
         self.slots = grant.slots
+        self._is_booked = self._wanted > 0 or grant.slots > 0
         self._slots_until = asked_at + seconds
         self._share = grant.share
         self.tokens += grant.tokens
@@ -112,5 +116,8 @@ class Lease:
 
     @property
     def holds_anything(self) -> bool:
-        """Whether there is something to renew or to give back."""
-        return self.slots > 0 or self.tokens > 0
+        """Whether there is something to renew or to give back.
+
+        What this process has given up itself still stands in the book until the store is told.
+        """
+        return self._is_booked or self.tokens > 0

@@ -27,6 +27,8 @@ LEASE_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.05
 """How often is asked while calls wait for slots of other processes."""
 _SHORTEST_LOOK: Final = 0.005
+_RENEWALS: Final = 10
+"""How often a lease is renewed in its time: so soon one hears that others wait for idle slots."""
 _AFTER_FAULT_SECONDS: Final = 1.0
 _LEAVE_SECONDS: Final = 5.0
 
@@ -118,7 +120,7 @@ class Leases:
                 waits = lease.again_at - now if lease.limits.rate is not None else _LOOK_SECONDS
                 pause = min(pause, max(_SHORTEST_LOOK, min(waits, _LOOK_SECONDS)))
             elif gate.running or lease.holds_anything:
-                pause = min(pause, self._seconds / 5)
+                pause = min(pause, self._seconds / _RENEWALS)
         return pause
 
     async def _leave(self) -> None:

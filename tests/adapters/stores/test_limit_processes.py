@@ -102,5 +102,5 @@ async def test_a_killed_process_frees_its_slots_when_its_lease_ends(database_url
         killed = time.monotonic()
         async with running(url, "b", "max_concurrency=1", "1", "0") as second:
             began = float((await line_of(second))[1:])
-    # It was renewed a fifth of its time before at the latest.
+    # It was renewed a tenth of its time before at the latest.
     assert began >= killed + LEASE_SECONDS * 0.7

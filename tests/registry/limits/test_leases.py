@@ -116,6 +116,42 @@ async def test_a_process_that_has_all_slots_lets_the_others_have_their_share() -
         await other.filled(1)
 
 
+@pytest.mark.promise("shared-cap")
+async def test_a_process_that_is_idle_leaves_the_only_slot_to_one_that_waits() -> None:
+    store, busy, other = Watched(), Hall(), Hall()
+    rules: JsonObject = {"max_concurrency": 1}
+    other.opened.set()
+    # What runs out only after minutes has to be given back.
+    async with (
+        crib(store, "a", busy, rules, seconds=600) as (one, gates),
+        crib(store, "b", other, rules, seconds=600) as (two, _),
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(one.call, Call("desk/wait"))
+        await busy.filled(1)
+        tasks.start_soon(two.call, Call("desk/wait"))
+        await anyio.wait_all_tasks_blocked()
+        (gate,) = (held for held in gates.every() if held.lease is not None)
+        assert gate.lease is not None
+        gate.lease.ask()  # the next renewal: now it knows that somebody waits
+        await store.again.wait()
+        busy.opened.set()
+        await other.filled(1)
+
+
+def test_slots_that_were_given_up_are_told_to_the_store_before_they_are_forgotten() -> None:
+    asked: list[bool] = []
+    limits = GateLimits(RuleScope.parse("tool:a/b"), cap=1, cap_by="rules")
+    lease = Lease(limits, lambda: asked.append(True))
+    assert lease.wish(1, 0, 10.0).slots == 1
+    lease.granted(Grant(1, share=0), 10.0, 10.0, 5.0)
+    lease.came_back()
+    assert (lease.slots, lease.holds_anything, asked) == (0, True, [True])
+    assert lease.wish(0, 0, 10.1).slots == 0
+    lease.granted(Grant(0), 10.1, 10.1, 5.0)
+    assert not lease.holds_anything
+
+
 @pytest.mark.promise("shared-dead")
 async def test_a_dead_process_frees_its_slots_when_its_lease_ends_and_no_earlier() -> None:
     store, hall = Watched(), Hall()
