@@ -203,14 +203,25 @@ class Ledger:
 
     async def _keep(self, entry: LedgerEntry, result: Result) -> None:
         try:
-            answer = sealed_answer(result, self._sealer, entry.id)
-            await self._store.finish(entry.id, answer, self._now())
+            await self._store.finish(entry.id, self._sealed(entry, result), self._now())
         except ToolError as error:
             # It was carried out, and its caller gets to know what came of it in any case.
-            _log.warning("the answer to key %r is not kept: %s", entry.key, error.message)
+            _not_kept(entry, error)
+
+    def _sealed(self, entry: LedgerEntry, result: Result) -> bytes | None:
+        try:
+            return sealed_answer(result, self._sealer, entry.id)
+        except ToolError as error:
+            # That it was done is known all the same, and must not look like a lost call.
+            _not_kept(entry, error)
+            return None
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
+
+
+def _not_kept(entry: LedgerEntry, error: ToolError) -> None:
+    _log.warning("the answer to key %r is not kept: %s", entry.key, error.message)
 
 
 def _outcome(work: Work, result: Result | None) -> _Outcome:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.ports import LedgerEntry
 
-NONE_TO_KEEP: Final = "it was too large, or a person said that the call was done"
+NONE_TO_KEEP: Final = (
+    "it was too large, the key ring could not seal it, or a person said that the call was done"
+)
 BROKEN_OFF: Final = "it was broken off before the answer came"
 
 

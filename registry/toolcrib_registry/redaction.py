@@ -1,8 +1,9 @@
 """Takes out of captured values what looks like a secret, before anything of them is kept.
 
-Judged by names of keys, by what schemas say (`format: password`, `writeOnly`) and by the form of
-texts (tokens with known beginnings, keys, addresses with a password). Pure. Errs on the side of
-taking out too much: what is captured is for looking at, not for keeping.
+Judged by names of keys and of parameters in addresses, by what schemas say (`format: password`,
+`writeOnly`) and by the form of texts (tokens with known beginnings, keys, addresses with a
+password). Pure. Errs on the side of taking out too much: what is captured is for looking at, not
+for keeping.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.json_value import dump_json, parse_json
@@ -42,6 +44,7 @@ _PARTS: Final = (
 )
 _WHOLE: Final = frozenset({"auth", "pwd", "pass", "pin", "otp", "cvv", "cvc", "jwt", "ssn", "dsn"})
 _PAGES: Final = ("page", "next", "continuation", "sync", "cursor", "max", "min", "num", "count")
+_SIGNS: Final = frozenset({"key", "sig", "signature", "xamzsignature", "xgoogsignature"})
 _MARKS: Final = re.compile(r"[^a-z0-9]+")
 # Each alternative begins with fixed letters, and runs that something must follow are bounded.
 _SECRETS: Final = re.compile(
@@ -58,6 +61,7 @@ _NAMED: Final = re.compile(
     r"(?i)((?:password|passwd|secret|api[_-]?key|token|authorization|cookie)"
     r"[\"']?\s{0,3}[=:]\s{0,3}[\"']?)([^\s\"'&;,}{]{4,})"
 )
+_PARAMETER: Final = re.compile(r"(?<=[?&;#])([^=&;#?\s\"'<>]{1,100})=([^&;#\s\"'<>]+)")
 _DEEPEST: Final = 60
 _MOST_SCHEMA_NODES: Final = 20_000
 
@@ -119,10 +123,17 @@ class Redactor:
                 cleaned = self.cleaned(inner, pointer, depth + 1)
                 return text if len(self.places) == before else dump_json(cleaned)
         found = _SECRETS.sub(REDACTED, text)
+        found = _PARAMETER.sub(self._parameter, found)
         found = _NAMED.sub(lambda match: match.group(1) + REDACTED, found)
         if found != text:
             self.places.append(pointer)
         return found
+
+    def _parameter(self, match: re.Match[str]) -> str:
+        """A parameter of an address; in addresses keys and signatures let somebody in, too."""
+        name = unquote(match.group(1))
+        is_secret = self._is_secret(name) or _folded(name) in _SIGNS
+        return f"{match.group(1)}={REDACTED}" if is_secret else match.group()
 
     def _taken(self, pointer: str) -> str:
         self.places.append(pointer)

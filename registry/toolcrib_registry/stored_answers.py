@@ -22,7 +22,11 @@ _KIND: Final = "resultType"
 
 
 def sealed_answer(result: Result, sealer: Sealer, entry_id: str) -> bytes | None:
-    """What is kept of a result, or None if it is too large or cannot be written."""
+    """What is kept of a result, or None if it is too large or cannot be written.
+
+    Raises:
+        ToolError: `invalid_settings` if the key ring cannot be used.
+    """
     try:
         written = dump_json(result.as_mcp()).encode()
     except ToolError:

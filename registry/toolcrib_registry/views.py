@@ -85,6 +85,11 @@ class Sight:
         """Whether the caller sees the tool here and may call it."""
         return self._is_shown(tool) and self.policy.allows(self.caller, tool)
 
+    def knows(self, tool: ToolId) -> bool:
+        """Whether the caller sees the tool and it is not hidden; it may be out of use."""
+        record = self.snapshot.tools.get(tool)
+        return record is not None and not record.is_hidden and self.allows(tool)
+
     def _is_shown(self, tool: ToolId) -> bool:
         groups = self.view.groups
         return groups is None or tool.group in groups or tool in self._guests

@@ -133,6 +133,29 @@ async def test_secrets_are_taken_out_of_captures_by_name_by_schema_and_by_form()
     assert "hunter2" not in dump_json(seen)
 
 
+@pytest.mark.promise("capture-redacts")
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("https://u:pw@host/?token=zzz", "https://[redacted]@host/?token=[redacted]"),
+        ("see <http://h/p?a=1&pwd=x>, then", "see <http://h/p?a=1&pwd=[redacted]>, then"),
+        ("/cb#acc%65ss_token=t&state=s", "/cb#acc%65ss_token=[redacted]&state=s"),
+        (
+            "http://h/?key=k&amp;sig=s;pin=1",
+            "http://h/?key=[redacted]&amp;sig=[redacted];pin=[redacted]",
+        ),
+        ("http://h/?X-Amz-Signature=ab&n=1", "http://h/?X-Amz-Signature=[redacted]&n=1"),
+        ("http://h/?Kunden-Nummer=7", "http://h/?Kunden-Nummer=[redacted]"),
+        ("http://h/?page=2&sort_key=n&q=a=b", "http://h/?page=2&sort_key=n&q=a=b"),
+        ("is a?b=c & d; token == 1", "is a?b=c & d; token == 1"),
+    ],
+)
+def test_parameters_of_addresses_in_texts_are_judged_by_their_names(text: str, kept: str) -> None:
+    redactor = Redactor(["kundennummer"])
+    assert redactor.cleaned([text]) == [kept]
+    assert redactor.places == ([] if text == kept else ["/0"])
+
+
 @pytest.mark.promise("capture-bounded")
 async def test_captures_are_cut_to_a_size_and_too_deep_values_are_taken_out() -> None:
     made = await office()

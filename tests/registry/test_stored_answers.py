@@ -60,6 +60,24 @@ async def test_an_answer_whose_key_is_gone_is_not_made_up_by_calling_again(
     assert len(street.shop.orders) == 1
 
 
+@pytest.mark.promise("ledger-answers-sealed")
+async def test_an_answer_that_no_key_seals_is_told_to_be_done_also_by_another_crib(
+    street: Street,
+) -> None:
+    ring = street.home / "keys"
+    ring.write_text("garbage")
+    ring.chmod(0o600)
+    first = await (await street.crib("one")).call(order("k"))
+    street.dead.add("one")
+    ring.unlink()
+    told = await (await street.crib("other")).call(order("k"))
+
+    assert not first.is_error
+    assert code(told) == ANSWER_NOT_KEPT
+    assert "the key ring could not seal it" in str(told.error)
+    assert len(street.shop.orders) == 1
+
+
 async def test_what_json_cannot_write_is_delivered_and_not_kept(street: Street) -> None:
     calls = await street.crib()
     street.shop.answer = Result(data={"odd": float("nan")}, has_data=True)

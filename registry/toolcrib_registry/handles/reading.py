@@ -1,7 +1,8 @@
 """Reading on in a kept result: a range, a path, a filter; bounded like every other answer.
 
 Each time, whoever asks has to be the caller whose result it is, and has to be allowed to use the
-tool it came from; otherwise it is as if there were no such handle.
+tool it came from, which must not be hidden meanwhile; otherwise it is as if there were no such
+handle.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class HandleReader:
     def __init__(
         self, vault: Vault, catalogue: Catalogue | None = None, *, policy: Policy | None = None
     ) -> None:
-        """A reader; without a catalogue nothing is asked about the tools: that is for operators."""
+        """A reader; without a catalogue nothing is asked about the tools."""
         self._vault = vault
         self._catalogue = catalogue
         self._policy = policy or AllowAll()
@@ -137,7 +138,7 @@ class HandleReader:
         kept = await self._vault.find(handle, call.caller)
         if self._catalogue is not None:
             sight = Sight(self._catalogue.snapshot, call.view, self._policy, call.caller)
-            if not sight.allows(self.tool_of(kept)):
+            if not sight.knows(self.tool_of(kept)):
                 raise unknown(handle)
         return kept
 

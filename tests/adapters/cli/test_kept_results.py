@@ -33,6 +33,18 @@ def test_a_kept_result_is_read_whole_and_in_part(shell: Shell, handle: str) -> N
 
 
 @pytest.mark.promise("cli-read")
+def test_what_a_hidden_tool_once_said_is_read_again_once_it_is_shown(
+    shell: Shell, handle: str
+) -> None:
+    assert shell.run("overlay", "sales/list_sales", "--hide").code == 0
+    refused = shell.run("read", handle, "--path", "total")
+    assert refused.code == 1
+    assert f"no kept result {handle!r}" in refused.err
+    assert shell.run("overlay", "sales/list_sales", "--show").code == 0
+    assert shell.run("read", handle, "--path", "total").code == 0
+
+
+@pytest.mark.promise("cli-read")
 def test_what_cannot_be_read_is_refused_with_what_would_be_right(shell: Shell, handle: str) -> None:
     refused = [
         (("h_nothing",), "no kept result 'h_nothing'"),

@@ -13,18 +13,22 @@ from toolcrib_protocol.errors import (
     INVALID_ARGUMENTS,
     INVALID_EXPRESSION,
     UNKNOWN_HANDLE,
+    ToolError,
 )
+from toolcrib_protocol.names import ToolId
+from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.result import Result
 from toolcrib_registry.call import Call
+from toolcrib_registry.changes import DropOverlay, PutOverlay
 from toolcrib_registry.handles import READ_META, HandleReader, ReadWish
 from toolcrib_registry.permissions import Caller
+from toolcrib_registry.records import OverlayRecord
 from toolcrib_registry.views import View
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from toolcrib_protocol.json_value import Json
-    from toolcrib_protocol.names import ToolId
 
 TABLE = structured({"rows": ROWS, "total": 5_000, "odd key": {"content": 1}}, text_block("hello"))
 
@@ -213,6 +217,39 @@ async def test_unknown_expired_foreign_and_forbidden_handles_look_the_same(
         assert answer.text == never.text.replace("h_aaaaaaaaaaaaaaaa", handle)
 
 
+@pytest.mark.promise("handle-access")
+async def test_what_a_tool_that_is_hidden_now_once_said_is_read_and_passed_on_no_more(
+    desk: Desk, table: str
+) -> None:
+    tool = ToolId("mail", "list")
+    hidden = OverlayRecord(tool, Overlay(hidden=True))
+    await desk.catalogue.change(lambda _: [PutOverlay(hidden)])
+    never = await desk.read("h_aaaaaaaaaaaaaaaa")
+    told = await desk.read(table)
+    passed = await desk.call("mail/send", {"body": {"$handle": table, "path": "total"}})
+    await desk.catalogue.change(lambda _: [DropOverlay(tool)])
+
+    assert told.text == never.text.replace("h_aaaaaaaaaaaaaaaa", table)
+    assert passed.error is not None
+    assert passed.error.code == UNKNOWN_HANDLE
+    assert (await desk.read(table, "total")).text == "5000"
+
+
+@pytest.mark.promise("handle-access")
+async def test_where_the_tool_is_not_known_its_result_is_not_either(desk: Desk, table: str) -> None:
+    elsewhere = HandleReader(desk.vault, await cribs.memory_catalogue())
+    with pytest.raises(ToolError) as refusal:
+        await elsewhere.read(ReadWish(table), Call("read_result"))
+    assert refusal.value.code == UNKNOWN_HANDLE
+
+
+async def test_what_a_tool_that_is_listed_no_more_said_is_read_until_it_expires(
+    desk: Desk, table: str
+) -> None:
+    await cribs.listed(desk.catalogue, "mail", cribs.raw_tool("send"))
+    assert (await desk.read(table, "total")).text == "5000"
+
+
 @pytest.mark.promise("sealed-at-rest")
 async def test_what_is_kept_says_nothing_to_whoever_finds_it(desk: Desk, table: str) -> None:
     record = await desk.store.find(table, desk.vault.now())
@@ -235,7 +272,7 @@ async def test_a_part_that_is_gone_is_as_if_the_handle_was(desk: Desk, table: st
     assert await desk.vault.drop_expired() == 0
 
 
-async def test_an_operator_reads_without_a_catalogue(desk: Desk, table: str) -> None:
+async def test_without_a_catalogue_nothing_is_asked_about_the_tool(desk: Desk, table: str) -> None:
     reading = await HandleReader(desk.vault).read(ReadWish(table, "total"), Call(""))
     assert reading.value == 5_000
 

@@ -14,6 +14,7 @@ from toolcrib_adapters.surfaces.cli.session import HomeOption, JsonOption, Sessi
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_protocol.json_value import dump_json
 from toolcrib_registry.call import Call
+from toolcrib_registry.catalogue import Catalogue
 from toolcrib_registry.handles import HandleReader, ReadWish
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def read(
             clock = SystemClock()
             sealer = load("store.sealer")(session.settings.keys_file, clock)
             vault: Vault = load("vault")(load("store.handles")(store.database), sealer, clock)
-            return await HandleReader(vault).read(wish, Call("", takes_whole=True))
+            reader = HandleReader(vault, await Catalogue.open(store))
+            return await reader.read(wish, Call("", takes_whole=True))
 
     reading = session.run(work)
     if as_json:
