@@ -91,4 +91,11 @@ HEALING: Final = (
         "for a tool and who decided it.",
         "issue 4, section 3",
     ),
+    Promise(
+        "cli-rules-unreadable",
+        "Rules that cannot be read, or that a newer release wrote, stop no command and no crib: "
+        "careful ones hold in their place, `rules list` and `doctor` say so, and they can be set "
+        "and dropped.",
+        "issue 4, section 3",
+    ),
 )

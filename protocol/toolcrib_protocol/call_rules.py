@@ -20,7 +20,7 @@ from toolcrib_protocol.tool import ToolName, check_tool_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.json_value import Json, JsonObject
 
 LONGEST_CALL_SECONDS: Final = 900.0
 """No call takes longer, whatever is set."""
@@ -126,16 +126,46 @@ class CallRules(BaseModel):
         try:
             return cls.model_validate(facts)
         except ValidationError as error:
-            told = "; ".join(
-                f"{'.'.join(map(str, fault['loc'])) or 'all of it'}: {fault['msg']}"
-                for fault in error.errors(include_url=False, include_context=False)
-            )
-            text = f"the rules of {scope!r} cannot be used: {told}"
+            text = f"the rules of {scope!r} cannot be used: {_told(error)}"
             raise ToolError(INVALID_SETTINGS, text) from error
+
+
+def _told(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(map(str, fault['loc'])) or 'all of it'}: {fault['msg']}"
+        for fault in error.errors(include_url=False, include_context=False)
+    )
 
 
 NO_RULES: Final = CallRules()
 """Nothing is set."""
+CAREFUL_RULES: Final = CallRules(
+    repair=RepairMode.OFF,
+    retries=0,
+    cache_seconds=0,
+    cache_shared=False,
+    capture=False,
+    equivalents=(),
+    results_may_go_to=(),
+)
+"""What holds where rules are set and cannot be read: nothing that somebody may have forbidden."""
+
+
+def read_carefully(facts: Json) -> tuple[CallRules, str]:
+    """The rules that were kept as `facts`, and why some of them cannot be read; "" if all can.
+
+    A fault of a disk, or a newer release, can have written anything. Fields that cannot be read
+    are as in `CAREFUL_RULES`, the others as they are.
+    """
+    if not isinstance(facts, dict):
+        return CAREFUL_RULES, "they are no JSON object"
+    try:
+        return CallRules.model_validate(facts), ""
+    except ValidationError as error:
+        broken = {fault["loc"][0] for fault in error.errors()}
+        sound = {name: value for name, value in facts.items() if name not in broken}
+        careful = {name: getattr(CAREFUL_RULES, name) for name in CAREFUL_RULES.is_set & broken}
+        return CallRules.model_validate({**sound, **careful}), _told(error)
 
 
 def merged(rules: Iterable[CallRules]) -> CallRules:

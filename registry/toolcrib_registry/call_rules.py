@@ -49,6 +49,8 @@ def rules_of(snapshot: Snapshot, tool: ToolId, source: str) -> CallRules:
 def set_rules(snapshot: Snapshot, scope: RuleScope, values: JsonObject) -> list[Change]:
     """What has to change so that `values` hold for a scope; null unsets, the others stay.
 
+    What could not be read is written anew, with the careful values that stood in for it.
+
     Raises:
         ToolError: `invalid_settings`.
     """
@@ -59,7 +61,8 @@ def set_rules(snapshot: Snapshot, scope: RuleScope, values: JsonObject) -> list[
     after = CallRules.read(wanted, str(scope))
     if after == NO_RULES:
         return [] if known is None else [DropRules(scope)]
-    return [] if after == before else [PutRules(RulesRecord(scope, after))]
+    record = RulesRecord(scope, after)
+    return [] if record == known else [PutRules(record)]
 
 
 def drop_rules(snapshot: Snapshot, scope: RuleScope) -> list[Change]:

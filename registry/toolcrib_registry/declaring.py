@@ -237,7 +237,7 @@ class _Plan:
     def put_rules(self, scope: RuleScope, rules: CallRules) -> None:
         known = self._snapshot.rules.get(scope)
         old = None if known is None else known.rules.as_json()
-        if old != rules.as_json():
+        if known is None or known.unreadable or old != rules.as_json():
             self._do([PutRules(RulesRecord(scope, rules))])
             self._note(RULES, str(scope), old, rules.as_json())
 

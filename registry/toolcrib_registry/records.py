@@ -317,10 +317,18 @@ class OverlayRecord:
 
 @dataclass(frozen=True, slots=True)
 class RulesRecord:
-    """What the operator set for the calls of a scope, also of one that does not exist yet."""
+    """What the operator set for the calls of a scope, also of one that does not exist yet.
+
+    Attributes:
+        scope: what they are for.
+        rules: what holds.
+        unreadable: why what was kept cannot be read, all or some of it; `rules` are then the
+            careful ones in its place.
+    """
 
     scope: RuleScope
     rules: CallRules
+    unreadable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from toolcrib_protocol.call_rules import NO_RULES, CallRules, RuleScope, ScopeKind, merged
+from toolcrib_protocol.call_rules import (
+    CAREFUL_RULES,
+    NO_RULES,
+    CallRules,
+    RuleScope,
+    ScopeKind,
+    merged,
+    read_carefully,
+)
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 
 if TYPE_CHECKING:
@@ -64,3 +72,11 @@ def test_what_names_no_scope_is_refused(text: str) -> None:
     with pytest.raises(ToolError) as refusal:
         RuleScope.parse(text)
     assert refusal.value.code == INVALID_SETTINGS
+
+
+def test_rules_that_cannot_be_read_are_careful_ones_and_the_others_stay() -> None:
+    assert read_carefully({"retries": 3}) == (CallRules(retries=3), "")
+    assert read_carefully([]) == (CAREFUL_RULES, "they are no JSON object")
+    rules, fault = read_carefully({"retries": "many", "burst": 0, "repair": "strict", "new": {}})
+    assert rules.as_json() == {"retries": 0, "repair": "strict"}
+    assert {part.partition(":")[0] for part in fault.split("; ")} == {"retries", "burst", "new"}

@@ -8,7 +8,8 @@ from tests.registry.samples import version
 from toolcrib_protocol.call_rules import NO_RULES, CallRules, RuleScope
 from toolcrib_protocol.errors import INVALID_SETTINGS, ToolError
 from toolcrib_registry.call_rules import drop_rules, rules_for, set_rules
-from toolcrib_registry.changes import DropRules
+from toolcrib_registry.changes import DropRules, PutRules
+from toolcrib_registry.records import RulesRecord
 from toolcrib_registry.snapshot import Snapshot
 
 GROUP = RuleScope.parse("group:mail")
@@ -50,3 +51,13 @@ def test_dropping_takes_all_rules_and_refuses_where_there_are_none() -> None:
     with pytest.raises(ToolError, match="group:mail") as refusal:
         drop_rules(after, GROUP)
     assert refusal.value.code == INVALID_SETTINGS
+
+
+def test_what_cannot_be_read_is_written_anew_also_where_the_same_holds() -> None:
+    record = RulesRecord(GROUP, CallRules(retries=0), unreadable="damaged")
+    snapshot = Snapshot().with_changes([PutRules(record)], 1)
+    assert set_rules(snapshot, GROUP, {"retries": 0}) == [
+        PutRules(RulesRecord(GROUP, CallRules(retries=0)))
+    ]
+    assert set_rules(snapshot, GROUP, {"retries": None}) == [DropRules(GROUP)]
+    assert drop_rules(snapshot, GROUP) == [DropRules(GROUP)]

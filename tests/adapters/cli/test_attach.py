@@ -9,7 +9,7 @@ import socket
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import anyio.abc
@@ -28,6 +28,10 @@ from tests.adapters.cli.running import Shell
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
+
+
+WHOLE: Final[JsonObject] = {"io.toolcrib/whole_results": True}
+"""Large results come as they are, not as a handle."""
 
 
 @pytest.mark.promise("attach-shared")
@@ -254,13 +258,13 @@ async def test_large_and_odd_messages_pass_and_a_client_that_does_not_read_holds
         await lazy.shake_hands()
         await member.shake_hands()
         for number in range(3):
-            call: JsonObject = {"name": "t__repeat", "arguments": {"text": large}}
+            call: JsonObject = {"name": "t__repeat", "arguments": {"text": large}, "_meta": WHOLE}
             with anyio.move_on_after(5):
                 await lazy.send(
                     {"jsonrpc": "2.0", "id": f"big{number}", "method": "tools/call", "params": call}
                 )
         assert await member.crib() > 0
-        answer = await member.call("t__repeat", text=large)
+        answer = await member.ask("tools/call", call)
         assert answer["result"]["structuredContent"]["result"] == large
         assert member.process.stdin is not None
         await member.process.stdin.send(b"no JSON\n[1, 2]\n\n{}\n" + b"[" * 100_000 + b"\n")
@@ -275,7 +279,8 @@ async def test_a_client_that_does_not_read_does_not_keep_its_bridge_from_ending(
 ) -> None:
     async with client(shell) as lazy:
         await lazy.shake_hands()
-        call: JsonObject = {"name": "t__repeat", "arguments": {"text": "x" * 5_000_000}}
+        arguments: JsonObject = {"text": "x" * 5_000_000}
+        call: JsonObject = {"name": "t__repeat", "arguments": arguments, "_meta": WHOLE}
         await lazy.send({"jsonrpc": "2.0", "id": "big", "method": "tools/call", "params": call})
         await anyio.to_thread.run_sync(lambda: shell.spawn("sources"))
         lazy.process.send_signal(signal.SIGTERM)

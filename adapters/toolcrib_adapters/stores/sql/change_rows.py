@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import select
 
 from toolcrib_adapters.stores.sql import rows, tables
-from toolcrib_protocol.call_rules import RuleScope
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.version import Version
 from toolcrib_registry.changes import (
@@ -194,11 +193,13 @@ def _put_overlay(connection: Connection, group: str, name: str) -> PutOverlay | 
 def _put_rules(connection: Connection, scope: str) -> PutRules | None:
     table = tables.call_rules
     found = connection.execute(select(table).where(table.c.scope == scope)).first()
-    return None if found is None else PutRules(rows.rules_record(found))
+    record = None if found is None else rows.rules_record(found)
+    return None if record is None else PutRules(record)
 
 
-def _drop_rules(scope: str) -> DropRules:
-    return DropRules(RuleScope.parse(scope))
+def _drop_rules(_connection: Connection, written: str) -> DropRules | None:
+    scope = rows.rule_scope(written)
+    return None if scope is None else DropRules(scope)
 
 
 def _drop_overlay(group: str, name: str) -> DropOverlay:
@@ -217,12 +218,12 @@ _PLAIN: Final[dict[str, Callable[..., Change]]] = {
     "AskAgain": AskAgain,
     "DropDeclaration": DropDeclaration,
     "DropOverlay": _drop_overlay,
-    "DropRules": _drop_rules,
     "DropSource": DropSource,
     "DropGroup": DropGroup,
     "DropProfile": DropProfile,
 }
 _READ: Final[dict[str, Callable[..., Change | None]]] = {
+    "DropRules": _drop_rules,
     "PutDeclaration": _put_declaration,
     "PutOverlay": _put_overlay,
     "PutRules": _put_rules,

@@ -58,6 +58,7 @@ def read_snapshot(connection: Connection) -> Snapshot:
         rules={
             record.scope: record
             for record in map(rows.rules_record, connection.execute(select(tables.call_rules)))
+            if record is not None
         },
         asked={row.source: row.number for row in connection.execute(select(tables.asked))},
     )

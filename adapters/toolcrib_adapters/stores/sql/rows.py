@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING, Any
 
-from toolcrib_protocol.call_rules import CallRules, RuleScope
+from toolcrib_protocol.call_rules import CAREFUL_RULES, RuleScope, read_carefully
+from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Overlay
 from toolcrib_protocol.version import Version
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
     from toolcrib_protocol.json_value import Json
+
+
+_log = logging.getLogger(__name__)
 
 
 def text(value: Json) -> str:
@@ -168,10 +173,31 @@ def rules_row(record: RulesRecord) -> dict[str, str]:
     return {"scope": str(record.scope), "facts": text(record.rules.as_json())}
 
 
-def rules_record(row: Row[Any]) -> RulesRecord:
-    """A row of `call_rules`."""
-    facts = json.loads(row.facts)
-    return RulesRecord(RuleScope.parse(row.scope), CallRules.read(facts, row.scope))
+def rule_scope(written: str) -> RuleScope | None:
+    """The scope of a row; None, with a warning, if this release knows no such scope."""
+    try:
+        return RuleScope.parse(written)
+    except ToolError as error:
+        _log.warning("the rules of %r are passed over: %s", written, error.message)
+        return None
+
+
+def rules_record(row: Row[Any]) -> RulesRecord | None:
+    """A row of `call_rules`; None if nobody can tell what it is for.
+
+    One row that a newer release wrote, or a fault of the disk, must not stop a crib: what cannot
+    be read is told by `doctor` and `rules list`, and set or dropped like any other rules.
+    """
+    scope = rule_scope(row.scope)
+    if scope is None:
+        return None
+    try:
+        rules, fault = read_carefully(json.loads(row.facts))
+    except (ValueError, RecursionError) as error:
+        rules, fault = CAREFUL_RULES, f"they are not JSON: {error}"
+    if fault:
+        _log.warning("the rules of %s cannot be read, careful ones hold: %s", scope, fault)
+    return RulesRecord(scope, rules, fault)
 
 
 def declaration_row(declaration: DeclarationRecord) -> dict[str, str]:

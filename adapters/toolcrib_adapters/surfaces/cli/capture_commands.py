@@ -74,7 +74,8 @@ def stop(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """
 
     def decide(snapshot: Snapshot) -> list[Change]:
-        return _ending(snapshot, list(snapshot.rules), None)
+        running = [s for s, each in snapshot.rules.items() if each.rules.capture_until is not None]
+        return _ending(snapshot, running, None)
 
     _change(Session.start(home, as_json=as_json), decide)
 

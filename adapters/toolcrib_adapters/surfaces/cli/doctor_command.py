@@ -16,6 +16,7 @@ from anyio import to_thread
 from toolcrib_adapters.clock import SystemClock
 from toolcrib_adapters.doctor.finding import Finding, Severity
 from toolcrib_adapters.doctor.home_folder import has_crib, home_findings
+from toolcrib_adapters.doctor.kept_rules import rule_findings
 from toolcrib_adapters.doctor.left_over import left_over_findings
 from toolcrib_adapters.doctor.processes import my_processes, orphan_findings
 from toolcrib_adapters.doctor.source_settings import source_findings
@@ -141,6 +142,7 @@ async def _catalogue(settings: CribSettings, facts: JsonObject) -> list[Finding]
     failures = {name: state for name, state in now.items() if state.status in FAILURES}
     found = [*source_findings(snapshot, {**last, **failures}, os.environ)]
     found += orphan_findings(snapshot.sources.values(), await to_thread.run_sync(my_processes))
+    found += rule_findings(snapshot)
     found += await _node(snapshot, facts)
     found += await _index(settings, snapshot)
     return found

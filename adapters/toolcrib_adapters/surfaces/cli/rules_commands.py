@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +18,7 @@ from toolcrib_registry.call_rules import drop_rules, set_rules
 from toolcrib_registry.catalogue import Catalogue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_registry.changes import Change
@@ -51,12 +52,11 @@ def list_rules(
     async def work() -> None:
         wanted = None if scope is None else RuleScope.parse(scope)
         snapshot = await read_snapshot(session)
-        found: JsonObject = {
-            str(each): record.rules.as_json()
-            for each, record in sorted(snapshot.rules.items())
-            if wanted in {None, each}
-        }
-        _print(session, found)
+        records = [
+            record for each, record in sorted(snapshot.rules.items()) if wanted in {None, each}
+        ]
+        found: JsonObject = {str(each.scope): each.rules.as_json() for each in records}
+        _print(session, found, {str(each.scope): each.unreadable for each in records})
 
     session.run(work)
 
@@ -128,12 +128,19 @@ def _value(key: str, written: str) -> Json:
         return written
 
 
-def _print(session: Session, found: JsonObject) -> None:
+def _print(
+    session: Session, found: JsonObject, faults: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    unreadable: JsonObject = {scope: fault for scope, fault in faults.items() if fault}
     if session.output.as_json:
-        session.output.document({"rules": found})
+        document: JsonObject = {"rules": found}
+        session.output.document({**document, "unreadable": unreadable} if unreadable else document)
         return
     for scope, facts in found.items():
         session.output.line(scope, style="bold")
+        if scope in unreadable:
+            told = f"  cannot be read, careful rules hold: {unreadable[scope]}"
+            session.output.line(told, style="bold red")
         for key, value in facts.items() if isinstance(facts, dict) else ():
             shown = value if isinstance(value, str) else dump_json(value)
             session.output.line(f"  {key} = {shown}")

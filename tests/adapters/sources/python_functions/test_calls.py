@@ -472,11 +472,22 @@ async def test_a_sync_function_may_run_an_event_loop_of_its_own(tmp_path: Path) 
         assert (await functions.call("loop")).text == "ran"
 
 
-async def test_the_limit_of_the_source_holds_for_every_call(tmp_path: Path) -> None:
-    code = "import time\n@tool\ndef block() -> None: time.sleep(1000)"
-    async with desk(tmp_path / "a.py", code, timeout_seconds=0.5) as functions:
+async def test_the_limit_of_the_source_is_no_ceiling_for_a_call_that_was_given_more(
+    tmp_path: Path,
+) -> None:
+    """Which limit holds is decided on the path of the call; the source keeps to what it gets."""
+    code = """
+        import time
+
+        @tool
+        def pause(seconds: float) -> str:
+            time.sleep(seconds)
+            return "rested"
+    """
+    async with desk(tmp_path / "a.py", code, timeout_seconds=0.05) as functions:
+        assert (await functions.call("pause", limit=30, seconds=0.2)).text == "rested"
         with pytest.raises(ToolError, match=r"took over 0\.\d+ s"):
-            await functions.call("block", limit=30)
+            await functions.call("pause", limit=0.5, seconds=1000)
 
 
 async def test_a_tool_that_the_target_does_not_offer_is_unknown(tmp_path: Path) -> None:
