@@ -86,6 +86,25 @@ LEDGER: Final = (
         "issue 4, section 2",
     ),
     Promise(
+        "call-odd-timeouts",
+        "A time limit of the caller's own that is no number above 0 is refused before anything is "
+        "called.",
+        "issue 4, section 3",
+    ),
+    Promise(
+        "repeat-polling",
+        "Whoever polls gets no lessons: a failure that says that something is under way is never "
+        "held against a call, any other of a tool that only reads for five seconds, unless its "
+        "arguments were wrong.",
+        "issue 4, section 2",
+    ),
+    Promise(
+        "repeat-streams",
+        "All requests on one pair of standard streams are one conversation, in both generations, "
+        "through a bridge, too; other streams are others.",
+        "issue 4, section 2",
+    ),
+    Promise(
         "repeat-same-answer",
         "A tool that only reads and is asked a third time in one conversation, within seconds of "
         "the same answer, is answered from memory; whoever waits for a change sees it soon.",

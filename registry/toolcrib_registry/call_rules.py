@@ -59,6 +59,9 @@ def set_rules(snapshot: Snapshot, scope: RuleScope, values: JsonObject) -> list[
     facts = {**before.as_json(), **values}
     wanted: JsonObject = {name: value for name, value in facts.items() if value is not None}
     after = CallRules.read(wanted, str(scope))
+    if scope.kind is ScopeKind.TOOL and scope.name in (after.equivalents or ()):
+        text = f"{scope.name!r} cannot be an equivalent of itself; `equivalents` names other tools"
+        raise ToolError(INVALID_SETTINGS, text)
     if after == NO_RULES:
         return [] if known is None else [DropRules(scope)]
     record = RulesRecord(scope, after)

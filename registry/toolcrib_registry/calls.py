@@ -49,6 +49,7 @@ from toolcrib_registry.stages import Path
 from toolcrib_registry.time_limits import (
     DEFAULT_TIMEOUT_SECONDS,
     GRACE_SECONDS,
+    check_timeout,
     time_limit,
 )
 from toolcrib_registry.views import Sight
@@ -160,6 +161,7 @@ class Calls:
             given = await self._path.kept.put_back(call, record)
         if call.key is not None:
             check_key(call.key)
+        check_timeout(call.timeout_seconds)
         given = with_key_argument(call, record, given, trail.id)
         arguments = self._checked(record, given, rules)
         trail.note("checked")

@@ -149,7 +149,8 @@ FIXED: Final = (
     PathDefault("lessons in a row", repeat_guard.MOST_LESSONS,
                 "at most; one after the first failure, twice as many after each further one"),
     PathDefault("same answer, s", repeat_guard.SAME_ANSWER_SECONDS,
-                "a third call within that is answered from memory, in one conversation"),
+                "a third call within that is answered from memory, in one conversation; so long "
+                "a failed reading counts as a repetition"),
     PathDefault("remembered answers, MiB", result_cache.MOST_BYTES // _MIB,
                 "together; the least recently used go first"),
     PathDefault("largest remembered answer, MiB", result_cache.LARGEST_REMEMBERED // _MIB,

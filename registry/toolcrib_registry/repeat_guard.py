@@ -5,8 +5,10 @@ failed and what to change, and the call after that goes through, in case somethi
 changed; a loop gets the lesson ever more often. A tool that only reads, asked a third time within
 seconds in one conversation, is answered from memory. Any call that may have changed something sets
 all back; so do time, another version of the tool, and a wish for a fresh answer. Failures that may
-pass (retryable, a person has to act) are never held against anybody, and neither are successful
-writes. In memory, bounded. Not a cache: see `result_cache`.
+pass (retryable, a person has to act, the tool says that it waits for something) are never held
+against anybody, and neither are successful writes; a failed reading, unless its arguments were
+wrong, is so for some seconds only: somebody may poll. In memory, bounded. Not a cache: see
+`result_cache`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from toolcrib_registry.caller_credentials import Credentials, credentials_of
 from toolcrib_registry.classification import classify, told_honestly
 from toolcrib_registry.failure_tables import WITHOUT_ANSWER, Cause
 from toolcrib_registry.fallback import stood_in
+from toolcrib_registry.waiting_words import says_to_wait
 
 if TYPE_CHECKING:
     from toolcrib_protocol.json_value import JsonObject
@@ -44,7 +47,7 @@ WINDOW_SECONDS: Final = 300.0
 """How long a call is remembered after it was sent last."""
 SAME_ANSWER_SECONDS: Final = 5.0
 """An answer older than that is asked for anew, however often it was the same: somebody may wait for
-it to change."""
+it to change. So is a failure of a tool that only reads."""
 MOST_REMEMBERED: Final = 2_000
 MOST_LESSONS: Final = 8
 _SAME_ANSWERS: Final = 2
@@ -79,6 +82,7 @@ class _Memory:
         times: how often it ended so, in a row.
         lessons: how many of its repetitions are still to be answered with a lesson.
         error: how it failed; None if it did not.
+        lasts: for how many seconds the failure is held against the call.
         answer: what it brought; None if it failed.
         digest: of the answer.
     """
@@ -88,6 +92,7 @@ class _Memory:
     times: int = 1
     lessons: int = 0
     error: ToolError | None = None
+    lasts: float = WINDOW_SECONDS
     answer: Result | None = None
     digest: str = ""
 
@@ -147,7 +152,7 @@ class RepeatGuard:
         """What the caller gets in place of another call; None if it is made."""
         age = self._clock.monotonic() - memory.sent
         if memory.error is not None:
-            if not memory.lessons:
+            if not memory.lessons or age > memory.lasts:
                 return None
             self._memories[place] = replace(memory, lessons=memory.lessons - 1)
             result = Result.failed(_refusal(work, memory, memory.error, age))
@@ -173,11 +178,13 @@ class RepeatGuard:
             return
         memory = _Memory(self._clock.monotonic(), changes)
         if error is not None:
-            if error.code in _OWN or not _lasts(error, work, result):
+            lasts = 0.0 if error.code in _OWN else _lasts(error, work, result)
+            if not lasts:
                 return
             times = before.times + 1 if before is not None and before.error is not None else 1
             lessons = min(2 ** (times - 1), MOST_LESSONS)
-            self._remember(place, replace(memory, times=times, lessons=lessons, error=error))
+            failed = replace(memory, times=times, lessons=lessons, error=error, lasts=lasts)
+            self._remember(place, failed)
         elif _was_asked_for(work, result):
             self._learn_answer(place, before, memory, result)
 
@@ -205,11 +212,17 @@ def _was_asked_for(work: Work, result: Result) -> bool:
     return is_own and bool(call.session) and call.key is None
 
 
-def _lasts(error: ToolError, work: Work, result: Result) -> bool:
-    """Whether the same call will surely fail again: neither time nor a person mends it."""
+def _lasts(error: ToolError, work: Work, result: Result) -> float:
+    """For how many seconds the same call will surely fail again; 0 if time or a person mends it."""
     if error.kind is not ErrorKind.FATAL:
-        return False
-    return classify(result, work.record.contract).cause not in _PASSING
+        return 0.0
+    cause = classify(result, work.record.contract).cause
+    if cause is Cause.BAD_ARGUMENTS:
+        return WINDOW_SECONDS
+    if cause in _PASSING or says_to_wait(f"{error.code} {error.message} {result.text}"):
+        return 0.0
+    only_reads = work.record.contract.behaviour.read_only is True
+    return SAME_ANSWER_SECONDS if only_reads else WINDOW_SECONDS
 
 
 def _digest(result: Result) -> str:
@@ -234,6 +247,7 @@ def _refusal(work: Work, memory: _Memory, error: ToolError, age: float) -> ToolE
     words = error.message[:_LONGEST_WORDS]
     what_to_do = error.details.get("what_to_do", "change the arguments, or use another tool")
     more = memory.lessons - 1
+    soon = f" or {memory.lasts:.0f} s" if memory.lasts < WINDOW_SECONDS else ""
     lines = [
         f"{work.record.contract.id} failed {age:.0f} s ago with exactly these arguments, and "
         f"nothing has changed here since then: {words}",
@@ -252,6 +266,6 @@ def _refusal(work: Work, memory: _Memory, error: ToolError, age: float) -> ToolE
         if len(written) <= _LONGEST_EXAMPLE:
             details["example"] = example
             lines.append(f"A valid call has arguments like {written}")
-    after = f" after {more} more like this one" if more else ""
+    after = f" after {more} more like this one{soon}" if more else ""
     lines.append(f"If something outside has changed, call again: it will be sent{after}.")
     return ToolError(REPEATED_CALL, "\n".join(lines), ErrorKind.FATAL, details)

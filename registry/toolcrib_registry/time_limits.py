@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.call_rules import LONGEST_CALL_SECONDS
+from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
 from toolcrib_registry.call_rules import scopes_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ LONGEST_TIMEOUT_SECONDS: Final = LONGEST_CALL_SECONDS
 """The cap where no other is set."""
 GRACE_SECONDS: Final = 2.0
 """How much later than its provider the path gives up: the provider's own words come first."""
+_LONGEST_SHOWN: Final = 40
 DEFAULT: Final = "default"
 FROM_CONTRACT: Final = "contract"
 FROM_RULES: Final = "rules"
@@ -51,6 +53,21 @@ UNLIMITED_BY_RULES: Final = TimeLimit(DEFAULT_TIMEOUT_SECONDS, LONGEST_TIMEOUT_S
 """What holds where nobody set or asked anything."""
 
 
+def check_timeout(asked: float | None) -> None:
+    """Refuse a limit of the caller's own that can be none.
+
+    Raises:
+        ToolError: `invalid_arguments`.
+    """
+    if asked is not None and not asked > 0:
+        raise ToolError(
+            INVALID_ARGUMENTS,
+            f"{str(asked)[:_LONGEST_SHOWN]} cannot be how many seconds a call may take "
+            "(`io.toolcrib/timeout_seconds`); nothing was called. Write a number above 0, or leave "
+            "it out",
+        )
+
+
 def time_limit(
     snapshot: Snapshot, record: VersionRecord, rules: CallRules, call: Call
 ) -> TimeLimit:
@@ -60,7 +77,7 @@ def time_limit(
         call.view.timeout_seconds or LONGEST_TIMEOUT_SECONDS,
     )
     asked = call.timeout_seconds
-    wanted = asked if asked is not None and asked > 0 else of_tool(snapshot, record, rules)[0]
+    wanted = of_tool(snapshot, record, rules)[0] if asked is None else asked
     return TimeLimit(min(wanted, cap), cap, rules.extend_on_progress is True)
 
 

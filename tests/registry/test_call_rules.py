@@ -61,3 +61,12 @@ def test_what_cannot_be_read_is_written_anew_also_where_the_same_holds() -> None
     ]
     assert set_rules(snapshot, GROUP, {"retries": None}) == [DropRules(GROUP)]
     assert drop_rules(snapshot, GROUP) == [DropRules(GROUP)]
+
+
+def test_a_tool_is_no_equivalent_of_itself() -> None:
+    snapshot = with_rules(Snapshot(), "tool:mail/send", equivalents=["post/send"])
+    with pytest.raises(ToolError, match="'mail/send' cannot be an equivalent of itself") as refusal:
+        with_rules(snapshot, "tool:mail/send", equivalents=["post/send", "mail/send"])
+    assert refusal.value.code == INVALID_SETTINGS
+    # For a whole group it is meant for its other tools.
+    with_rules(snapshot, "group:mail", equivalents=["mail/send"])

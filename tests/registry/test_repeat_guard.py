@@ -261,3 +261,55 @@ async def test_arguments_that_have_no_digest_are_no_business_of_the_guard(failin
     await listed(failing.catalogue, "library", anything, now=LATER)
     results = [await failing.call(book=float("nan")) for _ in range(3)]
     assert {code(result) for result in results} == {TOOL_FAILED}
+
+
+@pytest.mark.promise("repeat-polling")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "job 17 is not ready yet",
+        "still running",
+        "pending",
+        "404 not found yet",
+        "IN_PROGRESS",
+        "the job has not finished",
+        "the export is being built: check back soon",
+        "Job is running.",
+        "please wait",
+    ],
+)
+@pytest.mark.parametrize("tool", ["look", "lend"])
+async def test_a_failure_that_says_that_something_is_under_way_gets_no_lesson(
+    room: Room, words: str, tool: str
+) -> None:
+    room.library.answers = [ToolError(TOOL_FAILED, words)]
+    assert await taught(room, 6, tool) == "ssssss"
+
+
+@pytest.mark.promise("repeat-polling")
+async def test_who_polls_by_a_failing_reading_sees_a_change_five_seconds_late_at_most(
+    failing: Room,
+) -> None:
+    for _ in range(3):
+        assert await taught(failing, 2) == "st"
+        failing.clock.advance(SAME_ANSWER_SECONDS + 0.1)
+    assert await taught(failing, 1) == "s"
+    lesson = await failing.call()
+    assert "it will be sent after 7 more like this one or 5 s" in lesson.text
+    failing.clock.advance(SAME_ANSWER_SECONDS + 0.1)
+    failing.library.answers = [SAME]
+    assert (await failing.call()).data == {"state": "pending"}
+
+
+@pytest.mark.promise("repeat-polling")
+@pytest.mark.parametrize(
+    ("tool", "words"),
+    [("lend", "no such book"), ("look", "invalid arguments: state must be pending or done")],
+)
+async def test_time_mends_neither_wrong_arguments_nor_a_write(
+    room: Room, tool: str, words: str
+) -> None:
+    room.library.answers = [ToolError(TOOL_FAILED, words)]
+    assert await taught(room, 1, tool) == "s"
+    room.clock.advance(SAME_ANSWER_SECONDS + 60)
+    assert await taught(room, 1, tool) == "t"

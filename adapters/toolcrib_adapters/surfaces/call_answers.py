@@ -6,6 +6,7 @@ transports.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -42,18 +43,25 @@ def direct_call(
     report_progress: Callable[[Progress], Awaitable[None]] | None,
 ) -> Call:
     """The call of a tool by its own name."""
-    seconds = meta.get(TIMEOUT_META)
     return Call(
         name,
         arguments,
         caller=caller,
-        timeout_seconds=seconds if isinstance(seconds, int | float) and seconds > 0 else None,
+        timeout_seconds=_seconds(meta.get(TIMEOUT_META)),
         report_progress=report_progress,
         meta=forwarded_meta(meta),
         takes_whole=meta.get(WHOLE_META) is True,
         key=_key(meta.get(KEY_META)),
         is_fresh=meta.get(FRESH_META) is True,
     )
+
+
+def _seconds(told: object) -> float | None:
+    """The time limit of a request; no number, so that it is refused, for what is none."""
+    if told is None:
+        return None
+    is_number = isinstance(told, int | float) and not isinstance(told, bool)
+    return told if is_number else math.nan
 
 
 def _key(told: object) -> str | None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 import mcp_types as types
+from mcp.server.connection import NotifyOnlyOutbound
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib_protocol.log_level import LEVELS
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from mcp.server.connection import Connection
     from mcp.server.context import ServerRequestContext
+    from mcp.shared.dispatcher import Outbound
 
     from toolcrib_protocol.json_value import JsonObject
     from toolcrib_registry.ports import Progress
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 _LEVEL: Final = "toolcrib.log_level"
 """Where the state of a connection keeps the level that its client set."""
 _SESSION: Final = "toolcrib.session"
+_CONVERSATIONS: Final[WeakKeyDictionary[Outbound, str]] = WeakKeyDictionary()
+"""Those of the newer generation, by the stream that all their requests come on."""
 
 
 def progress_of(ctx: Context) -> Callable[[Progress], Awaitable[None]] | None:
@@ -52,11 +57,14 @@ def connection_of(ctx: Context) -> Connection:
 def session_of(ctx: Context) -> str:
     """What tells the conversations of one caller apart; empty where nothing does.
 
-    Requests of the newer generation over HTTP are each for themselves.
+    Requests of the newer generation over HTTP are each for themselves. On standard streams and
+    sockets they are one conversation, though the SDK makes a connection for each.
     """
     connection = connection_of(ctx)
     if ctx.request is not None and connection.session_id is None:
         return ""
+    if isinstance(connection.outbound, NotifyOnlyOutbound):
+        return _CONVERSATIONS.setdefault(connection.outbound, uuid4().hex)
     name: str = connection.state.setdefault(_SESSION, connection.session_id or uuid4().hex)
     return name
 

@@ -27,6 +27,7 @@ from tests.adapters.cli.clients import (
 from tests.adapters.cli.running import Shell
 
 if TYPE_CHECKING:
+    from tests.adapters.cli.clients import Client
     from toolcrib_protocol.json_value import JsonObject
 
 
@@ -224,6 +225,33 @@ async def test_a_client_with_another_environment_is_told_and_changes_nothing(
     assert ["PLACE_TOKEN" in text for text in said] == [False, True, False]
     assert "--no-attach" in said[1]
     assert "secret" not in "".join(said)
+
+
+@pytest.mark.promise("repeat-streams")
+@pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize("options", [(), ("--no-attach",)])
+@pytest.mark.parametrize("generation", ["modern", "legacy"])
+async def test_a_stream_is_one_conversation_in_which_repetitions_are_noticed(
+    shell: Shell, tmp_path: Path, options: tuple[str, ...], generation: str
+) -> None:
+    envelope: JsonObject = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    more: JsonObject = {"_meta": envelope} if generation == "modern" else {}
+    wrong: JsonObject = {"path": str(tmp_path / "nowhere" / "file")}
+
+    async def taught(member: Client) -> list[bool]:
+        if generation == "legacy":
+            await member.shake_hands()
+        asked: JsonObject = {"name": "t__write_line", "arguments": wrong, **more}
+        answers = [await member.ask("tools/call", asked) for _ in range(3)]
+        return ["repeated" in str(answer["result"]["_meta"]) for answer in answers]
+
+    async with client(shell, *options) as one, client(shell, *options) as other:
+        assert await taught(one) == [False, True, False]
+        assert await taught(other) == [False, True, False]
 
 
 @pytest.mark.promise("attach-alone")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.adapters.surfaces.bench import Bench
 from tests.adapters.surfaces.doors import call_raw, open_door, over_http, post, raw_request
+from toolcrib_adapters.surfaces.call_answers import TIMEOUT_META
 from toolcrib_client import Call as ClientCall
 from toolcrib_client import Crib
 from toolcrib_protocol.call_meta import FRESH_META, KEY_META
@@ -17,7 +18,7 @@ from toolcrib_registry.calls import Calls
 from toolcrib_registry.stages import Path
 
 if TYPE_CHECKING:
-    from toolcrib_protocol.json_value import JsonObject
+    from toolcrib_protocol.json_value import Json, JsonObject
     from toolcrib_protocol.result import Result
     from toolcrib_registry.call import Call
     from toolcrib_registry.stages import Onward
@@ -126,3 +127,20 @@ async def test_conversations_are_told_apart_where_the_protocol_has_any(
     async with open_door(door, bench) as client:
         await client.call_tool("play__echo", {})
     assert (notebook.calls[2].session == one) is not has_session
+
+
+@pytest.mark.promise("call-odd-timeouts")
+@pytest.mark.parametrize("seconds", [0, -1, -1.5, "abc", "5", [], True])
+async def test_a_time_limit_that_is_none_is_refused_before_anything_is_called(
+    seconds: Json,
+) -> None:
+    bench, _ = await noted()
+    async with over_http(bench.server()) as url:
+        told = {TIMEOUT_META: seconds}
+        direct = await call_raw(url, "play__echo", {}, told)
+        wrapped = await call_raw(url, "call_tool", {"name": "play/echo"}, told)
+    assert not bench.playground.seen
+    for answer in (direct, wrapped):
+        assert answer["isError"] is True
+        assert INVALID_ARGUMENTS in str(answer["_meta"])
+        assert "Write a number above 0" in str(answer["content"])
