@@ -215,7 +215,7 @@ async def test_a_time_limit_comes_from_the_caller_then_the_contract_and_is_cappe
     patient = SourceRecord("desk", SourceKind.MCP, {"timeout_seconds": 120}, "desk")
     await catalogue.change(lambda _: [PutSource(patient)])
     await calls.call(Call("desk/plain"))
-    await calls.call(Call("desk/slow", timeout_seconds=-1))
+    await calls.call(Call("desk/slow"))
     await catalogue.change(lambda _: [DropSource("desk")])
     await calls.call(Call("desk/plain"))
     assert limits[4:] == [120, 7, 30]

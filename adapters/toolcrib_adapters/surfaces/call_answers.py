@@ -60,8 +60,9 @@ def _seconds(told: object) -> float | None:
     """The time limit of a request; no number, so that it is refused, for what is none."""
     if told is None:
         return None
-    is_number = isinstance(told, int | float) and not isinstance(told, bool)
-    return told if is_number else math.nan
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return math.nan
+    return told
 
 
 def _key(told: object) -> str | None:
