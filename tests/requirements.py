@@ -1297,7 +1297,13 @@ WAYS_IN: Final = (
         "attach-takeover",
         "If the shared crib ends, its clients go on with the next one, in both generations of the "
         "protocol; calls that ran are answered first or said to be of unknown outcome, never sent "
-        "twice.",
+        "twice if they have no key and do not only read.",
+        "issue 3, section 1",
+    ),
+    Promise(
+        "attach-keyed",
+        "A call with an idempotency key, or of a tool listed as one that only reads, is sent to "
+        "the next crib once, if the first was killed; with a key it is carried out once.",
         "issue 3, section 1",
     ),
     Promise(

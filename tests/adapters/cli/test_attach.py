@@ -102,6 +102,29 @@ async def test_when_the_crib_is_killed_its_clients_go_on_and_no_call_is_repeated
     assert written.read_text() == "line\n"
 
 
+@pytest.mark.promise("attach-keyed")
+async def test_a_call_with_a_key_is_asked_again_when_the_crib_is_killed_and_made_once(
+    shell: Shell, tools: Path, tmp_path: Path
+) -> None:
+    written, go_on = tmp_path / "written", tmp_path / "go on"
+    async with client(shell) as member:
+        await member.shake_hands()
+        call: JsonObject = {
+            "name": "t__write_line",
+            "arguments": {"path": str(written), "until": str(go_on)},
+            "_meta": {"io.toolcrib/idempotency_key": "k1"},
+        }
+        await member.send({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": call})
+        await made(written)
+        os.kill(owner(shell), signal.SIGKILL)
+        go_on.touch()
+        # The ledger answers: it was begun, and nobody saw its end.
+        answer = await member.until(lambda message: message.get("id") == "w")
+        assert "outcome_unknown" in json.dumps(answer)
+        assert "the running crib ended" not in json.dumps(answer)
+    assert written.read_text() == "line\n"
+
+
 @pytest.mark.promise("attach-takeover")
 @pytest.mark.usefixtures("tools")
 async def test_a_client_of_the_newer_generation_keeps_its_subscription(

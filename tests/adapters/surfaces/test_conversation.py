@@ -143,3 +143,84 @@ def test_a_subscription_is_renewed_and_acknowledged_once() -> None:
     assert talk.from_crib(acknowledged()) == [acknowledged()]
     stranger = acknowledged().replace(b"7", b"8")
     assert talk.from_crib(stranger) == [stranger]
+
+
+KEY = {"io.toolcrib/idempotency_key": "k1"}
+LISTED = [
+    {"name": "look", "annotations": {"readOnlyHint": True}},
+    {"name": "pay", "annotations": {"readOnlyHint": False}},
+    {"name": "odd", "annotations": []},
+    {"name": 7},
+    None,
+]
+
+
+@pytest.fixture
+def knows_tools(open_session: Conversation) -> Conversation:
+    open_session.from_client(request("list", "tools/list"))
+    answer = {"jsonrpc": "2.0", "id": "list", "result": {"tools": LISTED}}
+    open_session.from_crib(json.dumps(answer).encode())
+    return open_session
+
+
+@pytest.mark.promise("attach-keyed")
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"name": "pay", "_meta": KEY}, "with the same key is safe"),
+        ({"name": "call_tool", "arguments": {"name": "a", "key": "k"}}, "same key is safe"),
+        (
+            {"name": "call_tool", "arguments": {"calls": [{"name": "a", "key": "k"}]}},
+            "with the same key is safe",
+        ),
+        ({"name": "look"}, "the tool only reads"),
+    ],
+)
+def test_a_call_that_is_safe_to_repeat_is_sent_again_once(
+    knows_tools: Conversation, params: dict[str, object], says: str
+) -> None:
+    talk = knows_tools
+    call = request(1, "tools/call", **params)
+    talk.from_client(call)
+    assert talk.lost() == []
+    assert talk.restored()[0][-1] == call
+    (told,) = read(talk.lost())
+    error = told["error"]["data"]
+    assert (told["id"], error["code"], error["kind"]) == (1, "source_disconnected", "retryable")
+    assert says in error["message"]
+    assert call not in talk.restored()[0]
+
+
+@pytest.mark.promise("attach-keyed")
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"name": "pay"},
+        {"name": "odd"},
+        {"name": ["look"]},
+        {"name": "pay", "_meta": {"io.toolcrib/idempotency_key": True}},
+        {"name": "pay", "_meta": {"io.toolcrib/idempotency_key": ""}},
+        {"name": "pay", "arguments": {"key": "k"}},
+        {"name": "pay", "_meta": KEY, "requestState": "s"},
+        {"name": "call_tool", "arguments": {"calls": [{"name": "a", "key": "k"}, {"name": "b"}]}},
+        {"name": "call_tool", "arguments": {"calls": {}}},
+        {"name": "call_tool", "arguments": []},
+    ],
+)
+def test_a_call_of_which_nothing_is_known_is_not_sent_again(
+    knows_tools: Conversation, params: dict[str, object]
+) -> None:
+    knows_tools.from_client(request(1, "tools/call", **params))
+    (told,) = read(knows_tools.lost())
+    assert told["error"]["data"]["kind"] == "needs_human"
+    assert "look before repeating it" in told["error"]["message"]
+
+
+def test_a_list_that_has_changed_says_nothing_of_its_tools_any_more(
+    knows_tools: Conversation,
+) -> None:
+    knows_tools.from_crib(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    knows_tools.from_client(request(1, "tools/call", name="look"))
+    knows_tools.from_client(request(2, "tasks/x"))
+    told = read(knows_tools.lost())
+    assert [one["error"]["data"]["code"] for one in told] == ["outcome_unknown"] * 2

@@ -1,9 +1,10 @@
 """What a bridge remembers of one client's conversation, so that it can go on with another crib.
 
 Pure: lines in, lines out. While a crib answers, lines pass as they are; only who waits for what is
-noted. When the crib ends, what only reads is asked again at the next one, and everything else is
-answered with an error that says its outcome is not known: a call is never sent twice. The older
-generation's handshake and settings are repeated, subscriptions of either generation renewed.
+noted. When the crib ends, what only reads is asked again at the next one; which calls may be, too,
+`repeatable_calls.py` decides, and everything else is answered with an error that says its outcome
+is not known. The older generation's handshake and settings are repeated, subscriptions of either
+generation renewed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from toolcrib_adapters.surfaces.attach.repeatable_calls import ReadingTools, Repeat, lost_call
 from toolcrib_protocol.errors import OUTCOME_UNKNOWN, ErrorKind, ToolError
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ _REPEATABLE: Final = frozenset(
         "subscriptions/listen",
     }
 )
+_CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
@@ -63,7 +66,9 @@ class _Asked:
     id: Json
     method: str
     line: bytes
+    repeat: Repeat = Repeat.NO
     tool: str = ""
+    was_repeated: bool = False
     was_acknowledged: bool = False
     is_renewed: bool = False
 
@@ -89,6 +94,7 @@ class Conversation:
         self._epoch = 0
         self._asked_by_crib: dict[str, Json] = {}
         self._restoring: set[str] = set()
+        self._reading = ReadingTools()
 
     @property
     def is_restoring(self) -> bool:
@@ -129,7 +135,9 @@ class Conversation:
     def _note_request(self, message: JsonObject, line: bytes) -> None:
         method, params = str(message["method"]), _object(message.get("params"))
         key = _key(message["id"])
-        self._waiting[key] = _Asked(message["id"], method, line, str(params.get("name", "")))
+        repeat = self._reading.repeat(params) if method == _CALL else Repeat.NO
+        tool = str(params.get("name", ""))
+        self._waiting[key] = _Asked(message["id"], method, line, repeat, tool)
         if method == "initialize":
             self._session = _Session(initialize=line)
         elif method == "logging/setLevel":
@@ -168,6 +176,8 @@ class Conversation:
             return [self._request_of_crib(message, line)]
         if message["method"] == _ACKNOWLEDGED:
             return self._acknowledgement(message, line)
+        if message["method"] == _LISTS["tools"]:
+            self._reading.forget()
         return [line]
 
     def _answer(self, message: JsonObject, line: bytes) -> list[bytes]:
@@ -176,6 +186,8 @@ class Conversation:
             self._restoring.discard(identity)
             return []
         asked = self._waiting.pop(_key(identity), None)
+        if asked is not None and asked.method == "tools/list":
+            self._reading.listed(_object(message.get("result")))
         if asked is not None and asked.method == "initialize" and "result" in message:
             self._session.is_open = True
             offers = _object(_object(message["result"]).get("capabilities"))
@@ -216,9 +228,12 @@ class Conversation:
         self._restoring.clear()
         self._epoch += 1
         for key, asked in list(self._waiting.items()):
-            if asked.method not in _REPEATABLE:
-                told.append(_unknown(asked))
-                del self._waiting[key]
+            is_first = asked.repeat is not Repeat.NO and not asked.was_repeated
+            if asked.method in _REPEATABLE or is_first:
+                asked.was_repeated = True
+                continue
+            told.append(_unknown(asked))
+            del self._waiting[key]
         return told
 
     def handshake(self) -> list[bytes]:
@@ -287,13 +302,11 @@ def _cancelled(shown: str) -> bytes:
 
 
 def _unknown(asked: _Asked) -> bytes:
-    what = f"the call of {asked.tool!r}" if asked.tool else asked.method
-    error = ToolError(
-        OUTCOME_UNKNOWN,
-        f"the running crib ended before {what} was answered. It may have been carried out: look "
-        "before repeating it. It was not sent again",
-        ErrorKind.NEEDS_HUMAN,
-    )
+    if asked.method == _CALL:
+        error = lost_call(asked.tool, asked.repeat)
+    else:
+        text = f"the running crib ended before {asked.method} was answered. It was not sent again"
+        error = ToolError(OUTCOME_UNKNOWN, text, ErrorKind.NEEDS_HUMAN)
     facts: JsonObject = {"code": _FAILED, "message": error.message, "data": error.as_json()}
     return _line({"jsonrpc": "2.0", "id": asked.id, "error": facts})
 
