@@ -15,6 +15,7 @@ import anyio
 import httpx2
 
 from benchmarks.faults.intervals import percentile
+from benchmarks.running_crib import cpu_of
 from benchmarks.soak.callers import Callers
 from benchmarks.soak.crib import CACHED, request_of
 
@@ -112,38 +113,49 @@ async def failing(crib: Soaked, window: float, windows: int) -> dict[str, Any]:
     """What others get while one source is called that is well, and while it fails for good.
 
     Callers of the others ask as fast as they are answered; those of the one source ask ten times a
-    second each. Windows alternate, so that both sides see the same machine.
+    second each. Windows alternate, so that both sides see the same machine; what else it does still
+    shows in the calls a second, hardly in the gateway's CPU time for each call of the others, which
+    is what bounds them.
     """
     broken, others = crib.sources[0], crib.sources[1:]
     found: dict[str, Any] = {}
     async with _client() as http:
         for way in WAYS:
-            rates: dict[str, list[float]] = {"well": [], way: []}
+            rates: dict[str, list[tuple[float, float]]] = {"well": [], way: []}
             for _ in range(windows):
                 for mood, of in rates.items():
                     await anyio.to_thread.run_sync(crib.mood, broken, mood)
                     of.append(await _others_rate(crib, http, broken, others, window))
             await anyio.to_thread.run_sync(crib.mood, broken, "well")
-            well, ill = statistics.median(rates["well"]), statistics.median(rates[way])
+            well, ill = _medians(rates["well"]), _medians(rates[way])
             found[way] = {
-                "calls_a_second_well": well,
-                "calls_a_second_failing": ill,
-                "lost": 1 - ill / max(well, 1e-9),
+                "calls_a_second_well": well[0],
+                "calls_a_second_failing": ill[0],
+                "cpu_ms_per_call_well": well[1],
+                "cpu_ms_per_call_failing": ill[1],
+                "lost": 1 - well[1] / max(ill[1], 1e-9),
             }
     return found
 
 
 async def _others_rate(
     crib: Soaked, http: httpx2.AsyncClient, broken: str, others: Sequence[str], window: float
-) -> float:
+) -> tuple[float, float]:
+    """Calls of the others a second, and milliseconds of the gateway's CPU for each."""
     asking, bothering = Callers(crib, http, others), Callers(crib, http, [broken])
-    began = time.monotonic()
+    began, before = time.monotonic(), cpu_of(crib.pid)
     async with anyio.create_task_group() as group:
         group.start_soon(bothering.run, BROKEN_CALLERS, window, lambda: BROKEN_EVERY)
         await asking.run(CLOSED_CALLERS, window, lambda: 0.0)
         seconds = time.monotonic() - began
         group.cancel_scope.cancel()
-    return len(asking.tally.seconds) / seconds
+    calls = len(asking.tally.seconds)
+    return calls / seconds, (cpu_of(crib.pid) - before) * 1_000 / max(1, calls)
+
+
+def _medians(windows: list[tuple[float, float]]) -> tuple[float, float]:
+    rates, costs = zip(*windows, strict=True)
+    return statistics.median(rates), statistics.median(costs)
 
 
 async def beside_slow(crib: Soaked, calls: int) -> dict[str, Any]:
