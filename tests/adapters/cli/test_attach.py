@@ -409,6 +409,9 @@ async def test_cancelling_progress_and_changed_lists_pass_through_a_bridge(shell
         assert [(t["progressToken"], t["progress"]) for t in told] == [("p", 0), ("p", 1), ("p", 2)]
         wait: JsonObject = {"name": "wait", "arguments": {}}
         await member.send({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": wait})
+        # A call that is cancelled before it has left is never heard of.
+        while '"name": "wait"' not in json.dumps(await member.call("heard")):
+            await anyio.lowlevel.checkpoint()
         cancel: JsonObject = {"requestId": "w", "reason": "enough"}
         await member.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel})
         heard = ""
