@@ -12,6 +12,7 @@ temporary environment of its own.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import subprocess
@@ -44,6 +45,9 @@ FASTMCP = frozenset({"default", "pooled"})
 FEW_CALLS = 50
 
 
+_NUMBERS = itertools.count()
+
+
 @dataclass(frozen=True)
 class Row:
     """One line of the table: which process is asked, how, and how often."""
@@ -56,7 +60,8 @@ class Row:
 
     def params(self) -> dict[str, Any]:
         """The call's parameters."""
-        arguments: dict[str, Any] = {"text": "hello"}
+        # Another text each time: an answer that is the same again may come from memory.
+        arguments: dict[str, Any] = {"text": f"hello {next(_NUMBERS)}"}
         if self.tool == "call_tool":
             return {
                 "name": "call_tool",
@@ -169,7 +174,7 @@ async def _until_listening(http: httpx2.AsyncClient, gateway: Gateway) -> None:
 async def _call(http: httpx2.AsyncClient, gateway: Gateway, row: Row) -> None:
     params = row.params() if row.is_legacy else {**row.params(), "_meta": ENVELOPE}
     response = await http.post(gateway.url, json=_request("tools/call", params))
-    if response.status_code != httpx2.codes.OK or '"text":"hello"' not in response.text:
+    if response.status_code != httpx2.codes.OK or '"text":"hello ' not in response.text:
         raise SystemExit(f"{row.title}: {response.status_code} {response.text[:500]}")
 
 
