@@ -49,8 +49,7 @@ def _is_shallow(value: JsonObject) -> JsonObject:
 
 
 def _degrades_shallowly(form: DegradedForm | None) -> DegradedForm | None:
-    if form is not None:
-        _is_shallow({"arguments": form.arguments, "result": form.result})
+    _is_shallow({} if form is None else {"arguments": form.arguments, "result": form.result})
     return form
 
 

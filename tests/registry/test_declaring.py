@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.registry.cribs import LATER, NOW, listed, memory_catalogue, raw_tool
+from toolcrib_protocol.call_rules import CallRules, RuleScope
 from toolcrib_protocol.errors import INVALID_SETTINGS
 from toolcrib_protocol.names import ToolId
 from toolcrib_protocol.overlay import Overlay
@@ -151,6 +152,19 @@ async def test_pruning_takes_out_what_no_file_names() -> None:
     assert await applied(catalogue, Declaration("team")) == []
     told = await applied(catalogue, Declaration("team"), prune=True)
     assert told == ["remove overlay mail/send", "remove source mail"]
+
+
+@pytest.mark.promise("config-removes-its-own")
+async def test_rules_that_a_file_put_in_change_and_go_with_it() -> None:
+    catalogue = await memory_catalogue()
+    scope = RuleScope.parse("group:mail")
+    first = Declaration("team", rules={scope: CallRules(retries=1)})
+    assert await applied(catalogue, first) == ["add rules group:mail"]
+    assert await applied(catalogue, first) == []
+    second = Declaration("team", rules={scope: CallRules(retries=2)})
+    assert await applied(catalogue, second) == ["change rules group:mail"]
+    assert await applied(catalogue, Declaration("team")) == ["remove rules group:mail"]
+    assert catalogue.snapshot.rules == {}
 
 
 async def test_what_is_gone_already_is_no_difference() -> None:

@@ -76,11 +76,18 @@ async def test_nothing_goes_beyond_the_caps() -> None:
     assert seen == pytest.approx([900, 50, 50, 10], abs=0.5)
 
 
+SOME_TIME = 0.02
+"""More than passes by itself between two lines of a test."""
+
+
 async def left_after_progress(ward: Infirmary, told: list[Progress] | None) -> tuple[float, float]:
     """How much time the source has before and after it reports progress; `told`: who wants it."""
     seen: list[float] = []
 
     async def run(_arguments: JsonObject, context: CallContext) -> Result:
+        begun = anyio.current_time()
+        while anyio.current_time() - begun < SOME_TIME:
+            await anyio.lowlevel.checkpoint()
         seen.append(context.patience_of_source().left)
         if context.report_progress is not None:
             await context.report_progress(Progress(1))

@@ -5,6 +5,7 @@ What the rules could not decide is often decided by trying. Finding none proves 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.json_value import dump_json
@@ -26,9 +27,7 @@ _LIKELY: Final[tuple[Json, ...]] = (
 
 def witness(schema: JsonObject, fits: Checker, refuses: Checker) -> str | None:
     """A value of `schema` that the other checker refuses, as short JSON text."""
-    for tried, value in enumerate(_candidates(schema)):
-        if tried == _MOST:
-            return None
+    for value in islice(_candidates(schema), _MOST):
         if not fits.check(value) and refuses.check(value):
             text = dump_json(value)
             return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
