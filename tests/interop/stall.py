@@ -25,5 +25,9 @@ async def stall_behind_toolcrib(home: Path) -> AsyncIterator[str]:
     words = ("add", SOURCE, "--", sys.executable, _SERVER)
     added = await anyio.to_thread.run_sync(lambda: shell.spawn(*words))
     assert added.code == 0, added.err
+    # The table tells how much gets through; what is kept under a handle is another matter.
+    rule = ("rules", "set", f"source:{SOURCE}", "max_result_bytes=10000000")
+    ruled = await anyio.to_thread.run_sync(lambda: shell.spawn(*rule))
+    assert ruled.code == 0, ruled.err
     async with shell.serving() as (url, _):
         yield url

@@ -177,7 +177,7 @@ def test_a_failed_call_says_why_and_ends_with_a_code(
     never = json.dumps({"path": str(tmp_path / "never")})
     late = shell.run("call", "wait/wait_for", never, "--timeout", "0.5")
     assert (late.code, "0.5 s" in late.err) == (3, True)
-    wrong = shell.run("call", "wait/wait_for", '{"path": 3}')
+    wrong = shell.run("call", "wait/wait_for", '{"path": {}}')
     assert (wrong.code, "/path" in wrong.err) == (1, True)
 
 
