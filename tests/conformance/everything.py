@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from tests.conformance.kit import Kit
 
 GROUP: Final = "everything"
+_SERVER: Final = """
+import runpy, sys
+# uvicorn takes this parser where it is installed, and that one keeps white space around headers.
+sys.modules["httptools"] = None
+runpy.run_module("mcp_everything_server.server", run_name="__main__", alter_sys=True)
+"""
 _START_SECONDS: Final = 90
 
 
@@ -26,7 +32,7 @@ _START_SECONDS: Final = 90
 async def everything_server(kit: Kit, *, log: Path) -> AsyncIterator[str]:
     """The URL of a running everything-server; what it says goes to the file `log`."""
     port = _free_port()
-    command = [sys.executable, "-m", "mcp_everything_server.server", "--port", str(port)]
+    command = [sys.executable, "-c", _SERVER, "--port", str(port)]
     environment = {**os.environ, "PYTHONPATH": str(kit.everything)}
     with log.open("wb") as said:
         async with await anyio.open_process(
