@@ -157,36 +157,14 @@ async def open_crib(
         catalogue = await Catalogue.open(store, (search, supervisor))
         if not head_start_seconds:
             await search.open(catalogue)
-        sealer: Sealer = load("store.sealer")(settings.keys_file, clock)
-        captures = load("call_captures")(sealer, names=settings.secret_names)
-        book: CallBook = load("call_book")(
-            load("store.call_records")(store.database), clock, captures
-        )
-        vault: Vault = load("vault")(load("store.handles")(store.database), sealer, clock)
-        ledger: Ledger = load("ledger")(
-            load("store.ledger")(store.database), load("owners")(), sealer, clock
-        )
-        limits: LimitStore = load("store.limits")(store.database)
-        leases: Leases = load("leases")(limits, crib_name)
-        parts: CallPath = load("call_path")(
-            catalogue, clock, recorder=book, vault=vault, ledger=ledger, leases=leases
-        )
-        board: LimitBoard = load("limit_board")(
-            parts.gates, limits, clock, crib_name, breakers=parts.breaker.states
-        )
-        calls = load("calls")(catalogue, supervisor, path=parts.path, checkers=parts.checkers)
-        async with book.writing(), ledger.writing(), anyio.create_task_group() as tasks:
+        parts = _call_parts(settings, store, catalogue, clock, crib_name)
+        path = parts.path
+        calls = load("calls")(catalogue, supervisor, path=path.path, checkers=path.checkers)
+        async with parts.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(_hold_until_open, read_gate, search)
             await tasks.start(supervisor.run, catalogue, head_start_seconds)
             tasks.start_soon(search.run, catalogue, head_start_seconds)
             tasks.start_soon(catalogue.follow)
-            tasks.start_soon(leases.run)
-            tasks.start_soon(parts.gates.run)
-            tasks.start_soon(board.run)
-            vacuum: Vacuum = load("store.vacuum")(
-                store.database, clock, settings.keep, owner=crib_name
-            )
-            tasks.start_soon(vacuum.run)
             yield Crib(
                 settings.home,
                 catalogue,
@@ -195,11 +173,52 @@ async def open_crib(
                 supervisor,
                 store,
                 clock,
-                book,
-                parts.gates,
-                parts.breaker,
+                parts.book,
+                path.gates,
+                path.breaker,
             )
             tasks.cancel_scope.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class _CallParts:
+    """What the path of a call was composed of, and what runs beside it."""
+
+    path: CallPath
+    book: CallBook
+    ledger: Ledger
+    leases: Leases
+    board: LimitBoard
+    vacuum: Vacuum
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """What is written down beside the calls is; all of it when the block ends."""
+        async with self.book.writing(), self.ledger.writing(), anyio.create_task_group() as tasks:
+            for part in (self.leases, self.path.gates, self.board, self.vacuum):
+                tasks.start_soon(part.run)
+            yield
+            tasks.cancel_scope.cancel()
+
+
+def _call_parts(
+    settings: CribSettings, store: SqlStore, catalogue: Catalogue, clock: Clock, crib_name: str
+) -> _CallParts:
+    database = store.database
+    sealer: Sealer = load("store.sealer")(settings.keys_file, clock)
+    captures = load("call_captures")(sealer, names=settings.secret_names)
+    book: CallBook = load("call_book")(load("store.call_records")(database), clock, captures)
+    vault: Vault = load("vault")(load("store.handles")(database), sealer, clock)
+    ledger: Ledger = load("ledger")(load("store.ledger")(database), load("owners")(), sealer, clock)
+    limits: LimitStore = load("store.limits")(database)
+    leases: Leases = load("leases")(limits, crib_name)
+    path: CallPath = load("call_path")(
+        catalogue, clock, recorder=book, vault=vault, ledger=ledger, leases=leases
+    )
+    states = path.breaker.states
+    board: LimitBoard = load("limit_board")(path.gates, limits, clock, crib_name, breakers=states)
+    vacuum: Vacuum = load("store.vacuum")(database, clock, settings.keep, owner=crib_name)
+    return _CallParts(path, book, ledger, leases, board, vacuum)
 
 
 @asynccontextmanager

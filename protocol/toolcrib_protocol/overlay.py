@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from toolcrib_protocol.errors import INVALID_CONTRACT, INVALID_SETTINGS, ToolError
+from toolcrib_protocol.json_pointer import pointer
 from toolcrib_protocol.schema import Checker
 from toolcrib_protocol.schema.extent import extent
 from toolcrib_protocol.schema.narrowing import required_arguments, without_arguments
-from toolcrib_protocol.schema.violation import pointer
 from toolcrib_protocol.tool import (
     BatchForm,
     Contract,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toolcrib_protocol.call_rules import CallRules, RepairMode, WhenFull
+from toolcrib_protocol.call_rules import LONGEST_CALL_SECONDS, CallRules, RepairMode, WhenFull
 from toolcrib_registry import (
     circuit,
     equivalents,
@@ -34,7 +34,6 @@ from toolcrib_registry.time_limits import (
     FROM_CONTRACT,
     FROM_RULES,
     GRACE_SECONDS,
-    LONGEST_TIMEOUT_SECONDS,
     of_tool,
 )
 
@@ -81,7 +80,7 @@ RULE_DEFAULTS: Final = (
     PathDefault("timeout_seconds", DEFAULT_TIMEOUT_SECONDS, "how long a call may take"),
     PathDefault(
         "timeout_cap_seconds",
-        LONGEST_TIMEOUT_SECONDS,
+        LONGEST_CALL_SECONDS,
         "how long at most, whatever the caller asks or progress extends",
     ),
     PathDefault("extend_on_progress", value=False, meaning="whether progress begins the time anew"),
@@ -178,7 +177,7 @@ def settings_of(snapshot: Snapshot, record: VersionRecord) -> list[PathSetting]:
     for default in RULE_DEFAULTS:
         if default.name == "timeout_seconds":
             seconds, origin = of_tool(snapshot, record, rules)
-            value: Json = min(seconds, rules.timeout_cap_seconds or LONGEST_TIMEOUT_SECONDS)
+            value: Json = min(seconds, rules.timeout_cap_seconds or LONGEST_CALL_SECONDS)
             if origin == FROM_RULES:
                 origin = _scope(snapshot, record, default.name)
         elif default.name in rules.is_set:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.errors import INVALID_ARGUMENTS, ToolError
+from toolcrib_protocol.json_pointer import steps
 
 if TYPE_CHECKING:
     from toolcrib_registry.arguments import ReadyArguments
@@ -39,16 +40,10 @@ def with_presets(
     violations = checkers.under(underlay).check(values)
     if not violations:
         return replace(ready, values=values)
-    own = [v for v in violations if _argument(v.pointer) not in underlay.reserved]
+    own = [v for v in violations if set(underlay.reserved).isdisjoint(steps(v.pointer)[:1])]
     # What was received stays untold: at the root it holds the operator's values.
     told = [f"at {v.pointer or 'the root'}: expected {v.expected}" for v in own[:_MOST_TOLD]]
     raise _refusal(record, "; ".join(told) or "they do not go with what the operator has set")
-
-
-def _argument(pointer: str) -> str:
-    """The argument that a JSON Pointer leads into; empty for the whole."""
-    first = pointer.split("/")[1] if pointer else ""
-    return first.replace("~1", "/").replace("~0", "~")
 
 
 def _refusal(record: VersionRecord, text: str) -> ToolError:

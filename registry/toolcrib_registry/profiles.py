@@ -5,8 +5,9 @@ Pure. What a profile shows is in `views.py`; who may change one is not decided h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from toolcrib_protocol.call_rules import LONGEST_CALL_SECONDS
 from toolcrib_protocol.errors import CONFLICT, INVALID_SETTINGS, UNKNOWN_PROFILE, ToolError
 from toolcrib_protocol.names import check_group_name, nearest
 from toolcrib_registry.changes import DropProfile, PutProfile
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from toolcrib_registry.changes import Change
     from toolcrib_registry.snapshot import Snapshot
-
-LONGEST_CALL_SECONDS: Final = 900.0
 
 
 def profile_named(snapshot: Snapshot, name: str) -> ProfileRecord:

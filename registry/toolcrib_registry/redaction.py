@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from toolcrib_protocol.errors import ToolError
+from toolcrib_protocol.json_pointer import below
 from toolcrib_protocol.json_value import dump_json, parse_json
 
 if TYPE_CHECKING:
@@ -97,12 +98,12 @@ class Redactor:
         self._left -= 1
         if isinstance(value, dict):
             return {
-                name: self._member(name, inner, f"{pointer}/{_token(name)}", depth)
+                name: self._member(name, inner, below(pointer, name), depth)
                 for name, inner in islice(value.items(), self._left + 1)
             }
         if isinstance(value, list):
             return [
-                self.cleaned(inner, f"{pointer}/{position}", depth + 1)
+                self.cleaned(inner, below(pointer, position), depth + 1)
                 for position, inner in enumerate(islice(value, self._left + 1))
             ]
         return self._text(value, pointer, depth) if isinstance(value, str) else value
@@ -180,10 +181,6 @@ def _is_token(folded: str) -> bool:
 
 def _folded(name: str) -> str:
     return _MARKS.sub("", name.lower())
-
-
-def _token(name: str) -> str:
-    return str(name).replace("~", "~0").replace("/", "~1")
 
 
 def _parsed(text: str) -> Json:

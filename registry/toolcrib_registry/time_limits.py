@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from toolcrib_registry.snapshot import Snapshot
 
 DEFAULT_TIMEOUT_SECONDS: Final = 30.0
-LONGEST_TIMEOUT_SECONDS: Final = LONGEST_CALL_SECONDS
-"""The cap where no other is set."""
 GRACE_SECONDS: Final = 2.0
 """How much later than its provider the path gives up: the provider's own words come first."""
 _LONGEST_SHOWN: Final = 40
@@ -49,7 +47,7 @@ class TimeLimit:
     extends: bool = False
 
 
-UNLIMITED_BY_RULES: Final = TimeLimit(DEFAULT_TIMEOUT_SECONDS, LONGEST_TIMEOUT_SECONDS)
+UNLIMITED_BY_RULES: Final = TimeLimit(DEFAULT_TIMEOUT_SECONDS, LONGEST_CALL_SECONDS)
 """What holds where nobody set or asked anything."""
 
 
@@ -73,8 +71,8 @@ def time_limit(
 ) -> TimeLimit:
     """The limit of one call; `rules` are those of its tool, already merged."""
     cap = min(
-        rules.timeout_cap_seconds or LONGEST_TIMEOUT_SECONDS,
-        call.view.timeout_seconds or LONGEST_TIMEOUT_SECONDS,
+        rules.timeout_cap_seconds or LONGEST_CALL_SECONDS,
+        call.view.timeout_seconds or LONGEST_CALL_SECONDS,
     )
     asked = call.timeout_seconds
     wanted = of_tool(snapshot, record, rules)[0] if asked is None else asked

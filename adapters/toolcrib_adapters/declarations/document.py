@@ -26,10 +26,9 @@ from toolcrib_adapters.sources.python_functions.source import PythonSpec
 from toolcrib_protocol.call_rules import CallRules, RuleScope
 from toolcrib_protocol.errors import ToolError
 from toolcrib_protocol.json_value import JsonObject, parse_json
-from toolcrib_protocol.names import GROUP_NAME, Reference, check_group_name
+from toolcrib_protocol.names import GROUP_NAME, check_group_name
 from toolcrib_protocol.overlay import Overlay, OverlayExample, ShallowForm, ShallowObject
-from toolcrib_protocol.tool import PlainJson
-from toolcrib_protocol.version import VersionRange
+from toolcrib_protocol.tool import PlainJson, ToolName
 from toolcrib_registry.records import EndpointMode
 
 if TYPE_CHECKING:
@@ -44,16 +43,6 @@ def _from_text(value: object) -> object:
         return parse_json(value)
     except ToolError as error:
         raise ValueError(error.message) from error
-
-
-def _is_tool(text: str) -> str:
-    try:
-        reference = Reference.parse(text)
-    except ToolError as error:
-        raise ValueError(error.message) from error
-    if reference.range != VersionRange():
-        raise ValueError(f"write 'group/tool' without a version, not {text!r}")
-    return text
 
 
 def _is_name(text: str) -> str:
@@ -75,7 +64,6 @@ Name = Annotated[
     AfterValidator(_is_name),
     WithJsonSchema({"type": "string", "pattern": f"^(?:{GROUP_NAME.pattern})$"}),
 ]
-Tool = Annotated[str, BeforeValidator(_is_tool)]
 Scope = Annotated[str, AfterValidator(_is_scope)]
 ObjectOrText = Annotated[
     ShallowObject,
@@ -161,7 +149,7 @@ class GroupEntry(Table):
 
     title: str | None = None
     description: str | None = None
-    members: tuple[Tool, ...] | None = None
+    members: tuple[ToolName, ...] | None = None
     """Tools of other home groups."""
     refuse_unknown_arguments: bool | None = None
 
@@ -188,7 +176,7 @@ class ProfileEntry(Table):
     title: str = ""
     description: str = ""
     groups: tuple[Name, ...] | None = None
-    pins: tuple[Tool, ...] = ()
+    pins: tuple[ToolName, ...] = ()
     mode: EndpointMode = EndpointMode.AUTO
     timeout_seconds: float | None = Field(default=None, gt=0)
     calls_at_once: int | None = Field(default=None, ge=1)
@@ -223,7 +211,7 @@ class CribFile(Table):
     """Whose parts these are: a file takes out again what an earlier one of its name put in."""
     sources: dict[Name, SourceEntry] = Field(default_factory=dict)
     groups: dict[Name, GroupEntry] = Field(default_factory=dict)
-    overlays: dict[Tool, OverlayEntry] = Field(default_factory=dict)
+    overlays: dict[ToolName, OverlayEntry] = Field(default_factory=dict)
     profiles: dict[Name, ProfileEntry] = Field(default_factory=dict)
     rules: dict[Scope, CallRules] = Field(default_factory=dict)
     """What holds for calls, by `tool:GROUP/NAME`, `group:NAME` or `source:NAME`."""

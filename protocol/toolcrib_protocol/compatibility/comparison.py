@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from toolcrib_protocol.compatibility.change import Change, Level, Reason, Side
 from toolcrib_protocol.compatibility.rules import RULES
 from toolcrib_protocol.compatibility.schema_change import schema_reasons
+from toolcrib_protocol.json_pointer import below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -90,7 +91,7 @@ def _errors(old: Contract, new: Contract) -> Iterator[Reason]:
     after = {error.code: error for error in new.errors}
     for code in before.keys() | after.keys():
         was, now = before.get(code), after.get(code)
-        at = f"/errors/{code.replace('~', '~0').replace('/', '~1')}"
+        at = below("/errors", code)
         if was is None:
             told = f"the error {code!r} is new"
             yield Reason(Side.ERRORS, at, "error-added", Level.MINOR, told)

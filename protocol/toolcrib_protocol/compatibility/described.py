@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.compatibility.change import Level, Reason, Side
 from toolcrib_protocol.compatibility.forms import forms_of, value_key
+from toolcrib_protocol.json_pointer import pointer
 from toolcrib_protocol.json_value import dump_json
-from toolcrib_protocol.schema.violation import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from toolcrib_protocol.compatibility.inclusion import Inclusion, Missing, never
+from toolcrib_protocol.json_pointer import below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ def required(_: Inclusion, form: Form, right: JsonObject, at: str) -> Iterator[M
         return
     for name in wanted:
         if name not in form.required:
-            yield Missing(f"{at}/{_token(str(name))}", "required", "optional", "required")
+            yield Missing(below(at, str(name)), "required", "optional", "required")
 
 
 def properties(asked: Inclusion, form: Form, right: JsonObject, at: str) -> Iterator[Missing]:
@@ -30,7 +31,7 @@ def properties(asked: Inclusion, form: Form, right: JsonObject, at: str) -> Iter
     if not isinstance(described, dict) or "object" not in form.types:
         return
     for name, schema in described.items():
-        here = f"{at}/{_token(name)}"
+        here = below(at, name)
         if name not in form.named and form.says_nothing_of_the_rest:
             # Nobody sends what is not described; that it came or went is told by `described`.
             continue
@@ -48,7 +49,7 @@ def additional(asked: Inclusion, form: Form, right: JsonObject, at: str) -> Iter
     has_patterns = "patternProperties" in right
     for name in form.named:
         if name not in known and not never(form.of_property(name)):
-            found = asked.inside(form.of_property(name), rest, f"{at}/{_token(name)}")
+            found = asked.inside(form.of_property(name), rest, below(at, name))
             yield from (_doubted(each) if has_patterns else each for each in found)
     if never(form.rest):
         return
@@ -86,7 +87,3 @@ def unique(_: Inclusion, form: Form, right: JsonObject, at: str) -> Iterator[Mis
     is_short = any(number <= 1 for number in form.numbers("maxItems"))
     if True not in form.held("uniqueItems") and not is_short:
         yield Missing(at, "unique", "items may be the same", "items differ")
-
-
-def _token(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

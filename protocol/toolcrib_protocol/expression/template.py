@@ -19,6 +19,7 @@ from toolcrib_protocol.expression.faults import cut, fault
 from toolcrib_protocol.expression.limits import Meter
 from toolcrib_protocol.expression.parsing import PLAN_NAMES, Expression, parse_expression
 from toolcrib_protocol.expression.reads import reads_of
+from toolcrib_protocol.json_pointer import below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,11 +121,7 @@ def mustaches(value: Json) -> Iterator[tuple[str, str]]:
         elif isinstance(part, list):
             waiting.extend((f"{place}/{index}", item) for index, item in enumerate(part))
         elif isinstance(part, dict):
-            waiting.extend((_below(place, key), item) for key, item in part.items())
-
-
-def _below(place: str, key: str) -> str:
-    return f"{place}/{key.replace('~', '~0').replace('/', '~1')}"
+            waiting.extend((below(place, key), item) for key, item in part.items())
 
 
 def _node(
@@ -142,7 +139,7 @@ def _node(
         ]
     if isinstance(value, dict):
         return {
-            key: _node(item, _below(place, key), found, reserved, depth + 1)
+            key: _node(item, below(place, key), found, reserved, depth + 1)
             for key, item in value.items()
         }
     if not isinstance(value, str) or "${" not in value:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Final
 import jsonschema_rs
 
 from toolcrib_protocol.errors import INVALID_CONTRACT, ToolError
+from toolcrib_protocol.json_pointer import pointer
 from toolcrib_protocol.json_value import dump_json
 from toolcrib_protocol.schema.bounds import DEFAULT_BOUNDS, SchemaBounds, bounds_problem
 from toolcrib_protocol.schema.dialects import DEFINITIONS, Dialect, candidates
 from toolcrib_protocol.schema.extent import extent
 from toolcrib_protocol.schema.known_names import KnownNames
 from toolcrib_protocol.schema.references import Document, hidden_targets
-from toolcrib_protocol.schema.violation import UnknownArgument, Violation, pointer
+from toolcrib_protocol.schema.violation import UnknownArgument, Violation
 from toolcrib_protocol.schema.workload import Workload
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from toolcrib_protocol.json_pointer import pointer
 from toolcrib_protocol.schema.references import REFERENCES, Document, references_of
-from toolcrib_protocol.schema.violation import UnknownArgument, pointer
+from toolcrib_protocol.schema.violation import UnknownArgument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.errors import INVALID_CONTRACT, ToolError
+from toolcrib_protocol.json_pointer import pointer
 from toolcrib_protocol.schema.references import REFERENCES, Document, references_of
-from toolcrib_protocol.schema.violation import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from toolcrib_protocol.json_pointer import steps
 from toolcrib_protocol.schema.places import nodes
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ class Document:
 
     def _at(self, pointer: str) -> Json:
         here: Json = self.root
-        for token in pointer.split("/")[1:]:
-            name = token.replace("~1", "/").replace("~0", "~")
+        for name in steps(pointer):
             if isinstance(here, dict) and name in here:
                 here = here[name]
             elif isinstance(here, list) and _is_index(name) and int(name) < len(here):

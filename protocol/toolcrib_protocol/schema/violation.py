@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from toolcrib_protocol.names import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from toolcrib_protocol.json_value import JsonObject
 
@@ -57,8 +57,3 @@ def explain(violations: Sequence[Violation]) -> str:
     told = "; ".join(map(str, violations[:_MOST_TOLD]))
     more = len(violations) - _MOST_TOLD
     return f"{told}; and {more} more" if more > 0 else told
-
-
-def pointer(path: Iterable[str | int]) -> str:
-    """The JSON Pointer of a path."""
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from toolcrib_protocol.json_pointer import pointer, steps
 from toolcrib_protocol.schema.extent import extent
-from toolcrib_protocol.schema.violation import pointer
 from toolcrib_registry.repair.draft import ArgumentRepair, Draft
 from toolcrib_registry.repair.leaves import readings
 from toolcrib_registry.repair.near_names import folded
@@ -148,8 +148,7 @@ def _path(draft: Draft, told: str) -> Path:
     """The path of a pointer that a checker gave, so it leads somewhere."""
     path: list[str | int] = []
     here: Json = draft.values
-    for token in told.split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
+    for name in steps(told):
         step = int(name) if isinstance(here, list) else name
         path.append(step)
         here = draft.at(tuple(path))

@@ -9,7 +9,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from toolcrib_protocol.schema.violation import pointer
+from toolcrib_protocol.json_pointer import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

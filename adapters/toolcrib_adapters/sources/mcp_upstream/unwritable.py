@@ -12,6 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from toolcrib_protocol.errors import UPSTREAM_PROTOCOL, ToolError
+from toolcrib_protocol.json_pointer import below
 from toolcrib_protocol.result import META_PREFIX
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _mended(answer: JsonObject) -> list[str]:
     while waiting:
         where, part = waiting.pop()
         for key, value in [*(part.items() if isinstance(part, dict) else enumerate(part))]:
-            pointer = f"{where}/{str(key).replace('~', '~0').replace('/', '~1')}"
+            pointer = below(where, key)
             if isinstance(value, dict | list):
                 waiting.append((pointer, value))
             elif isinstance(value, float) and not isfinite(value):
